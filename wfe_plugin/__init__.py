@@ -1,0 +1,1 @@
+"""Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves."""
