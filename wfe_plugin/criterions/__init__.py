@@ -1,0 +1,1 @@
+"""Training criteria with a WFE loss."""

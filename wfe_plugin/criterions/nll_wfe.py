@@ -1,0 +1,157 @@
+"""Training objective: negative log-likelihood plus the WFE loss (Section 3.4)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Tuple
+
+import torch.nn.functional as F
+from fairseq import utils
+from fairseq.criterions import FairseqCriterion, register_criterion
+from fairseq.criterions.label_smoothed_cross_entropy import label_smoothed_nll_loss
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.logging import metrics
+from torch import Tensor
+
+from wfe_plugin.method.loss import true_frequencies, wfe_loss
+
+
+@dataclass
+class NLLWithWFEConfig(FairseqDataclass):
+    wfe_weight: float = field(
+        default=1.0, metadata={"help": "weight of the WFE loss beside the NLL"}
+    )
+    wfe_over_cost: float = field(
+        default=0.2, metadata={"help": "cost of estimating too much (c1, Equation 6)"}
+    )
+    wfe_under_cost: float = field(
+        default=1.0, metadata={"help": "cost of estimating too little (c2, Equation 6)"}
+    )
+    wfe_epsilon: float = field(
+        default=0.25,
+        metadata={"help": "errors up to this size cost nothing (epsilon, Equation 6)"},
+    )
+    wfe_power: float = field(
+        default=2.0, metadata={"help": "power of larger errors (b, Equation 6)"}
+    )
+    label_smoothing: float = field(
+        default=0.0, metadata={"help": "label smoothing of the NLL; 0 means none"}
+    )
+    average_over: ChoiceEnum(["sentences", "tokens"]) = field(
+        default="sentences",
+        metadata={
+            "help": "the gradient is an average over sentences, as in the paper and as "
+            "fairseq's --sentence-avg does for other criteria (which this criterion "
+            "does not look at), or over target tokens, as fairseq does by default"
+        },
+    )
+
+
+@register_criterion("nll_wfe", dataclass=NLLWithWFEConfig)
+class NLLWithWFECriterion(FairseqCriterion):
+    """NLL + weight × Ψ^wfe; plain NLL for a model without a WFE sub-model.
+
+    Logged: `loss`, what is minimised, in nats a sentence (or token, as
+    averaged); `nll_loss` in bits a token and its `ppl`, as all of fairseq's
+    criteria log them; `wfe_loss`, Equation 6, a sentence.
+    """
+
+    def __init__(
+        self,
+        task,
+        wfe_weight: float = 1.0,
+        wfe_over_cost: float = 0.2,
+        wfe_under_cost: float = 1.0,
+        wfe_epsilon: float = 0.25,
+        wfe_power: float = 2.0,
+        label_smoothing: float = 0.0,
+        average_over: str = "sentences",
+    ):
+        super().__init__(task)
+        require(wfe_weight >= 0, "--wfe-weight", wfe_weight, "0 or more")
+        require(wfe_over_cost >= 0, "--wfe-over-cost", wfe_over_cost, "0 or more")
+        require(wfe_under_cost >= 0, "--wfe-under-cost", wfe_under_cost, "0 or more")
+        require(wfe_epsilon >= 0, "--wfe-epsilon", wfe_epsilon, "0 or more")
+        require(wfe_power >= 1, "--wfe-power", wfe_power, "1 or more")
+        require(
+            0 <= label_smoothing < 1, "--label-smoothing", label_smoothing, "in [0, 1)"
+        )
+        self.wfe_weight = wfe_weight
+        self.wfe_options = dict(
+            over_cost=wfe_over_cost,
+            under_cost=wfe_under_cost,
+            epsilon=wfe_epsilon,
+            power=wfe_power,
+        )
+        self.label_smoothing = label_smoothing
+        self.average_over = average_over
+
+    def forward(self, model, sample, reduce=True):
+        """Returns the loss, what it is to be divided by, and what is logged."""
+        net_output = model(**sample["net_input"])
+        target = model.get_targets(sample, net_output)
+        lprobs = model.get_normalized_probs(net_output, log_probs=True)
+        loss, nll = self.nll_loss(lprobs.view(-1, lprobs.size(-1)), target.reshape(-1))
+        sentences = target.size(0)
+        logging_output = {
+            "nll_loss": nll.detach(),
+            "ntokens": sample["ntokens"],
+            "nsentences": sentences,
+        }
+        estimate = net_output[1]["wfe"]
+        if estimate is not None:
+            a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
+            wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()
+            loss = loss + self.wfe_weight * wfe
+            logging_output["wfe_loss"] = wfe.detach()
+        sample_size = (
+            sentences if self.average_over == "sentences" else sample["ntokens"]
+        )
+        logging_output["loss"] = loss.detach()
+        logging_output["sample_size"] = sample_size
+        return loss, sample_size, logging_output
+
+    def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
+        """NLL as trained (smoothed) and as it is, summed over the tokens.
+
+        Args:
+            lprobs: (tokens, vocabulary)
+            target: (tokens,)
+        """
+        if self.label_smoothing > 0:
+            return label_smoothed_nll_loss(
+                lprobs, target, self.label_smoothing, ignore_index=self.padding_idx
+            )
+        nll = F.nll_loss(
+            lprobs, target, ignore_index=self.padding_idx, reduction="sum"
+        )
+        return nll, nll
+
+    @classmethod
+    def reduce_metrics(cls, logging_outputs) -> None:
+        """Sum what the batches or data-parallel workers logged."""
+
+        def total(key: str):
+            return sum(log.get(key, 0) for log in logging_outputs)
+
+        sample_size, tokens = total("sample_size"), total("ntokens")
+        sentences = total("nsentences")
+        metrics.log_scalar("loss", total("loss") / sample_size, sample_size, round=3)
+        metrics.log_scalar(
+            "nll_loss", total("nll_loss") / tokens / math.log(2), tokens, round=3
+        )
+        metrics.log_derived(
+            "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
+        )
+        if any("wfe_loss" in log for log in logging_outputs):
+            metrics.log_scalar(
+                "wfe_loss", total("wfe_loss") / sentences, sentences, round=3
+            )
+
+    @staticmethod
+    def logging_outputs_can_be_summed() -> bool:
+        return True
+
+
+def require(holds: bool, option: str, value: float, allowed: str) -> None:
+    if not holds:
+        raise ValueError(f"{option} is {value}; it must be {allowed}")

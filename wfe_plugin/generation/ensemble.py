@@ -1,0 +1,185 @@
+"""One or several models that search together, with what WFE adds to a step."""
+
+import math
+from typing import List, NamedTuple, Optional
+
+import torch
+from fairseq.sequence_generator import EnsembleModel
+from torch import Tensor
+
+from wfe_plugin.method.bound import (
+    FrequencyBound,
+    add_log_mask,
+    frequency_bound,
+    select_sentences,
+)
+from wfe_plugin.method.estimator import FrequencyEstimate
+from wfe_plugin.method.ngram_blocking import repeating_words
+
+# Keys under which the generator hands the user's wishes for a batch to
+# `forward_encoder`, beside the inputs of the encoder.
+PREFIX_TOKENS = "wfe_prefix_tokens"
+CONSTRAINT_TOKENS = "wfe_constraint_tokens"
+
+# Budget of a bounded EOS whose estimate is zero: so expensive that it is only
+# taken where nothing else is left, but not impossible. A search in which no
+# hypothesis can end has no result.
+LAST_RESORT = 1e-30
+
+
+class EncodedBatch(NamedTuple):
+    """What the encoders know of a batch, as it goes through the search.
+
+    Sentences that are finished leave the batch; `sentence` tells which ones are
+    left. Hypotheses of one sentence stand in consecutive rows.
+    """
+
+    encoder_outs: List  # one a model, of `rows` sentences
+    sentence: Tensor  # (rows,), index of the sentence that each row belongs to
+    bound: FrequencyBound  # of the sentences that are left
+    prefix_tokens: Optional[Tensor]  # (sentences left, length)
+    constraint_tokens: Optional[Tensor]  # (sentences left, number)
+
+
+class BoundedEnsemble(EnsembleModel):
+    """Adds the frequency bound and n-gram blocking to the models' predictions.
+
+    The estimates of several models are averaged, as fairseq averages their
+    probabilities: r̂ and ĝ each, which makes one bound for the ensemble.
+
+    Args:
+        models: models with a WFE head
+        pad, eos: indices of these symbols in the target dictionary
+        decoding: `full`, `bound` or `gate`
+        bound_eos: bound EOS as any other word
+        no_repeat_ngram_size: block repeated n-grams of this size; 0 blocks none
+        renormalize: make the bounded scores a distribution again (for sampling)
+    """
+
+    def __init__(
+        self,
+        models,
+        pad: int,
+        eos: int,
+        decoding: str = "full",
+        bound_eos: bool = False,
+        no_repeat_ngram_size: int = 0,
+        renormalize: bool = False,
+    ):
+        super().__init__(models)
+        self.pad = pad
+        self.eos = eos
+        self.decoding = decoding
+        self.bound_eos = bound_eos
+        self.no_repeat_ngram_size = no_repeat_ngram_size
+        self.renormalize = renormalize
+
+    def forward_encoder(self, net_input) -> EncodedBatch:
+        net_input = dict(net_input)
+        prefix = net_input.pop(PREFIX_TOKENS, None)
+        constraints = net_input.pop(CONSTRAINT_TOKENS, None)
+        encoder_outs = super().forward_encoder(net_input)
+        estimate = self.average_estimate(encoder_outs)
+        bound = frequency_bound(
+            estimate,
+            self.decoding,
+            unbounded=None if self.bound_eos else self.eos,
+            minimum_budget=self.minimum_budget(estimate.r, prefix, constraints),
+        )
+        sentences = torch.arange(bound.budget.size(0), device=bound.budget.device)
+        return EncodedBatch(encoder_outs, sentences, bound, prefix, constraints)
+
+    def average_estimate(self, encoder_outs) -> FrequencyEstimate:
+        estimates = [
+            model.estimate_frequencies(encoder_out)
+            for model, encoder_out in zip(self.models, encoder_outs)
+        ]
+        if len(estimates) == 1:
+            return estimates[0]
+        r_hat = torch.stack([estimate.r_hat for estimate in estimates]).mean(dim=0)
+        # The average of the gates, in the logarithm so that none underflows;
+        # then back to the g that has this gate.
+        log_g_hat, log_closed = (
+            torch.logsumexp(torch.stack(logs), dim=0) - math.log(len(estimates))
+            for logs in (
+                [estimate.log_g_hat for estimate in estimates],
+                [estimate._replace(g=-estimate.g).log_g_hat for estimate in estimates],
+            )
+        )
+        return FrequencyEstimate(r_hat, log_g_hat - log_closed)
+
+    def minimum_budget(
+        self, like: Tensor, prefix: Optional[Tensor], constraints: Optional[Tensor]
+    ) -> Optional[Tensor]:
+        """Budgets that the user's wishes call for, (sentences, vocabulary).
+
+        A forced prefix may use its words as often as it has them. Constrained
+        words are not bounded: a hypothesis that has spent such a word elsewhere
+        could not be completed. EOS must stay possible if it is bounded at all.
+        """
+        if prefix is None and constraints is None and not self.bound_eos:
+            return None
+        minimum = torch.zeros_like(like)
+        if prefix is not None:
+            minimum.scatter_add_(1, prefix, torch.ones_like(prefix).type_as(minimum))
+        if constraints is not None:
+            minimum.scatter_(1, constraints, float("inf"))
+        minimum[:, self.eos] = LAST_RESORT
+        return minimum
+
+    def reorder_encoder_out(self, encoded: EncodedBatch, new_order) -> EncodedBatch:
+        sentence = encoded.sentence[new_order]
+        if torch.equal(sentence, encoded.sentence):
+            # Hypotheses changed places within their sentences only, and all
+            # that belongs to a sentence stays where it is.
+            return encoded
+        left, where = torch.unique_consecutive(sentence, return_inverse=True)
+        known = torch.unique_consecutive(encoded.sentence)
+        encoder_outs = super().reorder_encoder_out(encoded.encoder_outs, new_order)
+        encoded = encoded._replace(encoder_outs=encoder_outs, sentence=sentence)
+        if left.numel() == known.numel():
+            return encoded
+        keep = torch.searchsorted(known, left)
+        return encoded._replace(
+            bound=select_sentences(encoded.bound, keep),
+            prefix_tokens=select(encoded.prefix_tokens, keep),
+            constraint_tokens=select(encoded.constraint_tokens, keep),
+        )
+
+    def forward_decoder(
+        self, tokens, encoded: EncodedBatch, incremental_states, temperature=1.0
+    ):
+        lprobs, attention = super().forward_decoder(
+            tokens, encoded.encoder_outs, incremental_states, temperature
+        )
+        generated = tokens[:, 1:]  # fairseq's start symbol is not a word
+        lprobs = add_log_mask(lprobs, encoded.bound, generated)
+        if self.no_repeat_ngram_size > 0:
+            self.block_ngrams(lprobs, generated, encoded)
+        if self.renormalize:
+            lprobs = torch.log_softmax(lprobs, dim=-1)
+        return lprobs, attention
+
+    def block_ngrams(
+        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
+    ) -> None:
+        """Forbid what would repeat an n-gram, but never EOS or a forced word."""
+        blocked = repeating_words(generated, self.no_repeat_ngram_size, self.pad)
+        rows_per_sentence = generated.size(0) // encoded.bound.budget.size(0)
+        allowed = [torch.full_like(blocked[:, :1], self.eos)]
+        step = generated.size(1)
+        prefix = encoded.prefix_tokens
+        if prefix is not None and step < prefix.size(1):
+            allowed.append(prefix[:, step : step + 1])
+        if encoded.constraint_tokens is not None:
+            allowed.append(encoded.constraint_tokens)
+        for words in allowed:
+            if words.size(0) != generated.size(0):
+                words = words.repeat_interleave(rows_per_sentence, dim=0)
+            exempt = blocked.unsqueeze(2).eq(words.unsqueeze(1)).any(dim=2)
+            blocked = blocked.masked_fill(exempt, self.pad)
+        lprobs.scatter_(1, blocked, float("-inf"))
+
+
+def select(tensor: Optional[Tensor], indices: Tensor) -> Optional[Tensor]:
+    return None if tensor is None else tensor.index_select(0, indices)

@@ -1,0 +1,122 @@
+"""Beam search (Figure 1 of the paper) under the frequency bound."""
+
+from typing import Optional
+
+import torch
+from fairseq import search, utils
+from fairseq.sequence_generator import SequenceGenerator
+from torch import Tensor
+
+from wfe_plugin.generation.ensemble import (
+    CONSTRAINT_TOKENS,
+    PREFIX_TOKENS,
+    BoundedEnsemble,
+)
+from wfe_plugin.generation.search import MinimumLength, WatchedSearch
+
+
+class WFESequenceGenerator(SequenceGenerator):
+    """fairseq's generator with the log-mask of Equation 4 added at every step.
+
+    Takes the arguments of :class:`~fairseq.sequence_generator.SequenceGenerator`
+    and besides:
+
+    Args:
+        decoding: `full` (the paper), `bound` (only r̂) or `gate` (only ĝ)
+        bound_eos: bound EOS as any other word; by default it is exempt
+        print_alignment: `hard` or `soft`: add alignments from the attention
+    """
+
+    def __init__(
+        self,
+        models,
+        tgt_dict,
+        *,
+        decoding: str = "full",
+        bound_eos: bool = False,
+        min_len: int = 1,
+        no_repeat_ngram_size: int = 0,
+        search_strategy: Optional[search.Search] = None,
+        print_alignment: Optional[str] = None,
+        **kwargs,
+    ):
+        search_strategy = search_strategy or search.BeamSearch(tgt_dict)
+        ensemble = BoundedEnsemble(
+            models,
+            pad=tgt_dict.pad(),
+            eos=tgt_dict.eos(),
+            decoding=decoding,
+            bound_eos=bound_eos,
+            no_repeat_ngram_size=no_repeat_ngram_size,
+            renormalize=isinstance(search_strategy, search.Sampling),
+        )
+        super().__init__(
+            ensemble,
+            tgt_dict,
+            # Applied by MinimumLength, which knows when budgets are spent.
+            min_len=0,
+            search_strategy=WatchedSearch(search_strategy),
+            **kwargs,
+        )
+        self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
+        self.print_alignment = print_alignment
+
+    @torch.no_grad()
+    def generate(self, models, sample, **kwargs):
+        finalized = super().generate(models, sample, **kwargs)
+        if self.print_alignment is not None:
+            src_tokens = sample["net_input"]["src_tokens"]
+            for source, hypotheses in zip(src_tokens, finalized):
+                for hypothesis in hypotheses:
+                    hypothesis["alignment"] = self.alignment(source, hypothesis)
+        return finalized
+
+    def _generate(
+        self, sample, prefix_tokens=None, constraints=None, bos_token=None
+    ):
+        net_input = dict(sample["net_input"])
+        if prefix_tokens is not None:
+            net_input[PREFIX_TOKENS] = prefix_tokens
+        if constraints is not None:
+            net_input[CONSTRAINT_TOKENS] = self.constrained_words(constraints)
+        return super()._generate(
+            {**sample, "net_input": net_input},
+            prefix_tokens=prefix_tokens,
+            constraints=constraints,
+            bos_token=bos_token,
+        )
+
+    def constrained_words(self, constraints: Tensor) -> Tensor:
+        """Words of fairseq's packed constraints, (sentences, n), filled with pad.
+
+        Each row holds the number of constraints, then each constraint's words
+        with a zero after it, and zeros at the end.
+        """
+        words = constraints.clone()
+        words[:, 0] = 0
+        return words.masked_fill(words.eq(0), self.pad)
+
+    def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size):
+        return (
+            super().is_finished(
+                step, unfin_idx, max_len, finalized_sent_len, beam_size
+            )
+            or not self.search.can_go_on[unfin_idx]
+        )
+
+    def alignment(self, source: Tensor, hypothesis):
+        """Alignment of a hypothesis with its source, from the attention.
+
+        The LSTM encoder moves padding to the right, so that its attention
+        starts at the first word whichever side the batch is padded on.
+        """
+        source = utils.strip_pad(source, self.pad).cpu()
+        attention = hypothesis["attention"][: source.numel()].transpose(0, 1).cpu()
+        extract = (
+            utils.extract_hard_alignment
+            if self.print_alignment == "hard"
+            else utils.extract_soft_alignment
+        )
+        return extract(
+            attention, source, hypothesis["tokens"].cpu(), self.pad, self.eos
+        )

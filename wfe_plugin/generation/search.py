@@ -1,0 +1,72 @@
+"""What the search needs so that a hard bound does not break it."""
+
+import torch
+from fairseq.search import DiverseBeamSearch
+from torch import Tensor, nn
+
+
+class WatchedSearch:
+    """A fairseq search strategy that remembers which sentences can go on.
+
+    Under a hard bound a sentence may run out of hypotheses before it has as
+    many finished ones as the beam is wide. fairseq would go on extending
+    impossible ones to the maximum length, and then fail.
+
+    `can_go_on` holds, after each step, a list of bool, one a sentence.
+    """
+
+    def __init__(self, search):
+        self.search = search
+        # If every hypothesis that is left is impossible at the maximum length,
+        # end with what is there.
+        self.stop_on_max_len = True
+
+    def __getattr__(self, name):
+        return getattr(self.search, name)
+
+    def step(self, step, lprobs, scores, prev_output_tokens, original_batch_idxs):
+        if isinstance(self.search, DiverseBeamSearch):
+            original_batch_idxs = self.positions_in_batch(step, original_batch_idxs)
+        sentences, beam_size, _ = lprobs.shape
+        scores, words, beams = self.search.step(
+            step, lprobs, scores, prev_output_tokens, original_batch_idxs
+        )
+        # Strategies that return no more candidates than the beam is wide keep
+        # finished hypotheses in it, to be ignored.
+        finished = prev_output_tokens[:, 1:].eq(self.search.eos).any(dim=1)
+        from_finished = finished.view(sentences, beam_size).gather(1, beams)
+        extensible = torch.isfinite(scores) & words.ne(self.search.eos) & ~from_finished
+        self.can_go_on = extensible.any(dim=1).tolist()
+        return scores, words, beams
+
+    def positions_in_batch(self, step: int, ids: Tensor) -> Tensor:
+        """Where each sentence stood in the batch as it came.
+
+        fairseq hands the data set's sentence numbers to the search, but
+        DiverseBeamSearch takes them for positions in the batch.
+        """
+        if step == 0:
+            self.ids = ids
+        return ids.unsqueeze(1).eq(self.ids.unsqueeze(0)).long().argmax(dim=1)
+
+
+class MinimumLength(nn.Module):
+    """Forbids EOS before the minimum length, as long as there is another choice.
+
+    Budgets may be spent before the minimum length is reached, and then a short
+    output is better than none. It stands where fairseq calls its n-gram blocker:
+    after all else that may forbid a word, and before the search.
+    """
+
+    def __init__(self, min_len: int, eos: int):
+        super().__init__()
+        self.min_len = min_len
+        self.eos = eos
+
+    def forward(self, tokens, lprobs: Tensor, bsz: int, beam_size: int, step: int):
+        if step < self.min_len:
+            eos_lprobs = lprobs[:, self.eos].clone()
+            lprobs[:, self.eos] = float("-inf")
+            nothing_left = lprobs.isneginf().all(dim=1)
+            lprobs[:, self.eos] = eos_lprobs.masked_fill(~nothing_left, float("-inf"))
+        return lprobs

@@ -1,0 +1,111 @@
+"""How often may each target word occur? Figure 2 and Equation 3 of the paper."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class FrequencyEstimate(NamedTuple):
+    """What the WFE sub-model says of each sentence (Figure 2, output).
+
+    Both are float32 tensors of shape (sentences, vocabulary), before their
+    activation functions.
+    """
+
+    r: Tensor
+    g: Tensor
+
+    @property
+    def r_hat(self) -> Tensor:
+        """r̂ = ReLU(r), the upper bound on the frequency (Equation 3)."""
+        return torch.relu(self.r)
+
+    @property
+    def g_hat(self) -> Tensor:
+        """ĝ = sigmoid(g), the gate: does the word occur at all? (Equation 3)."""
+        return torch.sigmoid(self.g)
+
+    @property
+    def log_g_hat(self) -> Tensor:
+        """log ĝ, finite even where ĝ itself would underflow to zero."""
+        return nn.functional.logsigmoid(self.g)
+
+    @property
+    def a_hat(self) -> Tensor:
+        """â = r̂ ⊙ ĝ, the estimated frequency (Equation 3)."""
+        return self.r_hat * self.g_hat
+
+
+def sum_over_time(states: Tensor, padding: Tensor) -> Tensor:
+    """Sum of the states at real positions.
+
+    Args:
+        states: (time, sentences, features)
+        padding: (time, sentences), True at padded positions
+
+    Returns:
+        (sentences, features)
+    """
+    return states.masked_fill(padding.unsqueeze(-1), 0.0).sum(dim=0)
+
+
+def max_and_min_over_time(states: Tensor, padding: Tensor) -> Tensor:
+    """Element-wise maximum and minimum of the states at real positions.
+
+    Args:
+        states: (time, sentences, features)
+        padding: (time, sentences), True at padded positions
+
+    Returns:
+        (sentences, 2 * features): the maxima, then the minima
+    """
+    padding = padding.unsqueeze(-1)
+    highest = states.masked_fill(padding, float("-inf")).amax(dim=0)
+    lowest = states.masked_fill(padding, float("inf")).amin(dim=0)
+    return torch.cat((highest, lowest), dim=-1)
+
+
+class WordFrequencyEstimator(nn.Module):
+    """The WFE sub-model: from encoder states to r and g (Figure 2).
+
+    Args:
+        state_size: H, the size of an encoder state
+        vocabulary_size: M, the size of the target vocabulary
+    """
+
+    def __init__(self, state_size: int, vocabulary_size: int):
+        super().__init__()
+        self.frequency_hidden = nn.Linear(state_size, state_size, bias=False)  # W1r
+        self.frequency_output = nn.Linear(
+            state_size, vocabulary_size, bias=False
+        )  # W2r
+        self.occurrence_hidden = nn.Linear(state_size, state_size, bias=False)  # W1g
+        self.occurrence_output = nn.Linear(
+            2 * state_size, vocabulary_size, bias=False
+        )  # W2g
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for hidden in (self.frequency_hidden, self.occurrence_hidden):
+            nn.init.xavier_uniform_(hidden.weight)
+        # Estimates start near zero: the loss sums squares over the whole
+        # vocabulary, and a random start would drown the NLL for many updates.
+        for output in (self.frequency_output, self.occurrence_output):
+            nn.init.normal_(output.weight, std=0.01)
+
+    def forward(self, states: Tensor, padding: Tensor) -> FrequencyEstimate:
+        """
+        Args:
+            states: encoder states h_1..h_I, (time, sentences, H)
+            padding: (time, sentences), True at padded positions
+        """
+        # Lines 1 and 2 are linear: summing before multiplying gives the same
+        # result with one product a sentence instead of one a position.
+        frequency = self.frequency_hidden(sum_over_time(states, padding))
+        r = self.frequency_output(frequency)  # line 3
+        votes = self.occurrence_hidden(states)  # line 4
+        g = self.occurrence_output(max_and_min_over_time(votes, padding))  # lines 5-7
+        # In float32 from here on: sums of squares over a large vocabulary
+        # overflow half precision.
+        return FrequencyEstimate(r.float(), g.float())

@@ -1,0 +1,50 @@
+"""What the estimate should have been, and what it costs to be wrong: Equation 6."""
+
+import torch
+from torch import Tensor
+
+
+def true_frequencies(target: Tensor, vocabulary_size: int, pad: int) -> Tensor:
+    """a*, the number of times each word occurs in each target sentence.
+
+    Args:
+        target: (sentences, length), word indices, padded with *pad*
+
+    Returns:
+        (sentences, vocabulary), float32; padding is not a word and counts zero
+    """
+    counts = torch.zeros(
+        target.size(0), vocabulary_size, dtype=torch.float32, device=target.device
+    )
+    return counts.scatter_add_(1, target, target.ne(pad).float())
+
+
+def wfe_loss(
+    a_hat: Tensor,
+    a_star: Tensor,
+    over_cost: float = 0.2,
+    under_cost: float = 1.0,
+    epsilon: float = 0.25,
+    power: float = 2.0,
+) -> Tensor:
+    """Ψ^wfe of each sentence (Equation 6).
+
+    An estimate within *epsilon* of the truth costs nothing. Beyond that, an
+    over-estimate costs c1 and an under-estimate c2 times the excess to the
+    power b. Since c1 < c2, the estimate is pushed towards an upper bound.
+
+    Args:
+        a_hat: â, (sentences, vocabulary)
+        a_star: a*, (sentences, vocabulary)
+        over_cost: c1
+        under_cost: c2
+        epsilon: ε
+        power: b
+
+    Returns:
+        (sentences,), float32
+    """
+    difference = a_hat.float() - a_star.float()
+    over = (difference - epsilon).clamp(min=0.0)
+    under = (-difference - epsilon).clamp(min=0.0)
+    return (over_cost * over.pow(power) + under_cost * under.pow(power)).sum(dim=-1)

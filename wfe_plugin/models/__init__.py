@@ -1,0 +1,1 @@
+"""Models with a WFE head; fairseq imports every file of this folder."""

@@ -1,0 +1,132 @@
+"""EncDec+WFE: the LSTM encoder-decoder of the paper, with its WFE sub-model."""
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.models import (
+    FairseqEncoderDecoderModel,
+    register_model,
+    register_model_architecture,
+)
+from fairseq.models.lstm import LSTMDecoder
+from omegaconf import II
+
+from wfe_plugin.method.estimator import FrequencyEstimate, WordFrequencyEstimator
+from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
+
+
+@dataclass
+class WFELSTMConfig(FairseqDataclass):
+    """The defaults are the paper's (Table 1)."""
+
+    dropout: float = field(default=0.3, metadata={"help": "dropout probability"})
+    encoder_embed_dim: int = field(
+        default=200, metadata={"help": "size of source embeddings (D in the paper)"}
+    )
+    encoder_hidden_size: int = field(
+        default=400,
+        metadata={"help": "size of one direction's encoder states (H in the paper)"},
+    )
+    encoder_layers: int = field(
+        default=2, metadata={"help": "number of bidirectional encoder layers"}
+    )
+    encoder_states: ChoiceEnum(["sum", "concat"]) = field(
+        default="sum",
+        metadata={
+            "help": "how the two directions' states make one: sum (size H, as in the "
+            "authors' code) or concat (size 2H, as in fairseq's lstm)"
+        },
+    )
+    decoder_embed_dim: int = field(
+        default=200, metadata={"help": "size of target embeddings (D in the paper)"}
+    )
+    decoder_hidden_size: int = field(
+        default=400, metadata={"help": "size of decoder states (H in the paper)"}
+    )
+    decoder_layers: int = field(default=2, metadata={"help": "decoder layers"})
+    without_wfe: bool = field(
+        default=False,
+        metadata={
+            "help": "leave out the WFE sub-model: the paper's EncDec baseline; "
+            "decode such a model with --wfe-decoding off"
+        },
+    )
+    left_pad_source: bool = II("task.left_pad_source")
+    max_source_positions: int = II("task.max_source_positions")
+    max_target_positions: int = II("task.max_target_positions")
+
+
+@register_model("wfe_lstm", dataclass=WFELSTMConfig)
+class WFELSTMModel(FairseqEncoderDecoderModel):
+    """LSTM encoder-decoder with global attention and word-frequency estimation.
+
+    Suzuki and Nagata (2017), "Cutting-off Redundant Repeating Generations for
+    Neural Abstractive Summarization", https://aclanthology.org/E17-2047/
+
+    `wfe_head` is None in a model without the WFE sub-model.
+    """
+
+    def __init__(
+        self, encoder, decoder, wfe_head: Optional[WordFrequencyEstimator] = None
+    ):
+        super().__init__(encoder, decoder)
+        self.wfe_head = wfe_head
+
+    @classmethod
+    def build_model(cls, cfg: WFELSTMConfig, task) -> "WFELSTMModel":
+        encoder = BiLSTMEncoder(
+            task.source_dictionary,
+            embed_dim=cfg.encoder_embed_dim,
+            hidden_size=cfg.encoder_hidden_size,
+            num_layers=cfg.encoder_layers,
+            dropout=cfg.dropout,
+            sum_directions=cfg.encoder_states == "sum",
+            left_pad=cfg.left_pad_source,
+            max_source_positions=cfg.max_source_positions,
+        )
+        decoder = LSTMDecoder(
+            task.target_dictionary,
+            embed_dim=cfg.decoder_embed_dim,
+            hidden_size=cfg.decoder_hidden_size,
+            out_embed_dim=cfg.decoder_hidden_size,
+            num_layers=cfg.decoder_layers,
+            dropout_in=cfg.dropout,
+            dropout_out=cfg.dropout,
+            encoder_output_units=encoder.state_size,
+            max_target_positions=cfg.max_target_positions,
+        )
+        wfe_head = None
+        if not cfg.without_wfe:
+            wfe_head = WordFrequencyEstimator(
+                encoder.state_size, len(task.target_dictionary)
+            )
+        return cls(encoder, decoder, wfe_head)
+
+    def forward(self, src_tokens, src_lengths, prev_output_tokens):
+        """
+        Returns:
+            logits (sentences, length, vocabulary) and a dictionary with `attn`
+            and `wfe`, the :class:`FrequencyEstimate` of the batch (None in a
+            model without the WFE sub-model)
+        """
+        encoder_out = self.encoder(src_tokens, src_lengths)
+        logits, attention = self.decoder(prev_output_tokens, encoder_out=encoder_out)
+        estimate = None
+        if self.wfe_head is not None:
+            estimate = self.estimate_frequencies(encoder_out)
+        return logits, {"attn": attention, "wfe": estimate}
+
+    def estimate_frequencies(self, encoder_out: BiLSTMEncoderOut) -> FrequencyEstimate:
+        """r and g of each sentence, from what the encoder returned for it."""
+        return self.wfe_head(encoder_out.states, encoder_out.padding)
+
+
+@register_model_architecture("wfe_lstm", "wfe_lstm_tiny")
+def wfe_lstm_tiny(cfg) -> None:
+    """Sizes for tests and demonstrations on a laptop."""
+    cfg.dropout = getattr(cfg, "dropout", 0.2)
+    for side in ("encoder", "decoder"):
+        setattr(cfg, f"{side}_embed_dim", getattr(cfg, f"{side}_embed_dim", 64))
+        setattr(cfg, f"{side}_hidden_size", getattr(cfg, f"{side}_hidden_size", 128))
+        setattr(cfg, f"{side}_layers", getattr(cfg, f"{side}_layers", 1))

@@ -1,0 +1,1 @@
+"""Tasks; fairseq imports every file of this folder."""

@@ -1,0 +1,116 @@
+"""Summarization with word-frequency estimation, for all of fairseq's commands."""
+
+from dataclasses import dataclass, field
+
+from fairseq.dataclass import ChoiceEnum
+from fairseq.tasks import register_task
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
+
+from wfe_plugin.generation.generator import WFESequenceGenerator
+from wfe_plugin.generation.scorer import WFESequenceScorer
+from wfe_plugin.method.bound import DECODING_MODES
+
+
+@dataclass
+class SummarizationWFEConfig(TranslationConfig):
+    wfe_decoding: ChoiceEnum([*DECODING_MODES, "off"]) = field(
+        default="full",
+        metadata={
+            "help": "full: the paper's decoding; bound: only its upper bound on "
+            "frequencies; gate: only its occurrence gate; off: fairseq's own decoding, "
+            "also for models without WFE"
+        },
+    )
+    wfe_bound_eos: bool = field(
+        default=False,
+        metadata={
+            "help": "bound the end-of-sentence symbol as any other word; by default "
+            "it is exempt, so that ending costs no more than the model says"
+        },
+    )
+
+
+@register_task("summarization_wfe", dataclass=SummarizationWFEConfig)
+class SummarizationWFETask(TranslationTask):
+    """fairseq's translation task, decoding within estimated word frequencies."""
+
+    cfg: SummarizationWFEConfig
+
+    def build_generator(
+        self,
+        models,
+        args,
+        seq_gen_cls=None,
+        extra_gen_cls_kwargs=None,
+        prefix_allowed_tokens_fn=None,
+    ):
+        """As fairseq's; *args* may override the task's options of decoding.
+
+        So a hub model takes `translate(..., wfe_decoding="off")`, and validation
+        `--eval-bleu-args '{"wfe_decoding": "bound"}'`.
+        """
+        decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
+        bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
+        if decoding == "off" or seq_gen_cls is not None:
+            return super().build_generator(
+                models,
+                args,
+                seq_gen_cls=seq_gen_cls,
+                extra_gen_cls_kwargs=extra_gen_cls_kwargs,
+                prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
+            )
+        refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn)
+        print_alignment = getattr(args, "print_alignment", None)
+        if getattr(args, "score_reference", False):
+            return WFESequenceScorer(
+                self.target_dictionary,
+                decoding=decoding,
+                bound_eos=bound_eos,
+                compute_alignment=print_alignment is not None,
+            )
+        return super().build_generator(
+            models,
+            args,
+            seq_gen_cls=WFESequenceGenerator,
+            extra_gen_cls_kwargs={
+                **(extra_gen_cls_kwargs or {}),
+                "decoding": decoding,
+                "bound_eos": bound_eos,
+                "print_alignment": print_alignment,
+            },
+        )
+
+
+def refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn) -> None:
+    """Refuse, at the start, combinations that could only fail later."""
+    if decoding not in DECODING_MODES:
+        raise ValueError(
+            f"--wfe-decoding {decoding} is not known; choose one of "
+            f"{', '.join(DECODING_MODES)}, off"
+        )
+    for number, model in enumerate(models, start=1):
+        if getattr(model, "wfe_head", None) is None:
+            which = f"model {number} of the {len(models)} models" if len(models) > 1 else "the model"
+            raise ValueError(
+                f"--wfe-decoding {decoding} needs a word-frequency estimate, but "
+                f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
+                "use --wfe-decoding off"
+            )
+    if getattr(args, "match_source_len", False):
+        raise ValueError(
+            "--match-source-len fixes the length of the output, which the budget of "
+            f"--wfe-decoding {decoding} may not suffice for; use --wfe-decoding off"
+        )
+    if (
+        prefix_allowed_tokens_fn is not None
+        or getattr(args, "prefix_allowed_tokens_fn", None) is not None
+    ):
+        raise ValueError(
+            "prefix_allowed_tokens_fn may leave only words whose budget is spent; "
+            "use --wfe-decoding off"
+        )
+    min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
+    if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
+        raise ValueError(
+            f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}"
+        )
