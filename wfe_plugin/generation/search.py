@@ -1,7 +1,7 @@
 """What the search needs so that a hard bound does not break it."""
 
 import torch
-from fairseq.search import DiverseBeamSearch
+from fairseq.search import DiverseBeamSearch, Sampling
 from torch import Tensor, nn
 
 
@@ -28,14 +28,18 @@ class WatchedSearch:
         if isinstance(self.search, DiverseBeamSearch):
             original_batch_idxs = self.positions_in_batch(step, original_batch_idxs)
         sentences, beam_size, _ = lprobs.shape
+        # A strategy that finds too few candidates to fill the beam leaves
+        # finished hypotheses in it. fairseq ignores those by their place in the
+        # beam, which is where they stay when sampling, but not otherwise.
+        finished = prev_output_tokens[:, 1:].eq(self.search.eos).any(dim=1)
+        finished = finished.view(sentences, beam_size)
+        if finished.any() and not isinstance(self.search, Sampling):
+            lprobs = lprobs.masked_fill(finished.unsqueeze(-1), float("-inf"))
         scores, words, beams = self.search.step(
             step, lprobs, scores, prev_output_tokens, original_batch_idxs
         )
-        # Strategies that return no more candidates than the beam is wide keep
-        # finished hypotheses in it, to be ignored.
-        finished = prev_output_tokens[:, 1:].eq(self.search.eos).any(dim=1)
-        from_finished = finished.view(sentences, beam_size).gather(1, beams)
-        extensible = torch.isfinite(scores) & words.ne(self.search.eos) & ~from_finished
+        extensible = torch.isfinite(scores) & words.ne(self.search.eos)
+        extensible &= ~finished.gather(1, beams)
         self.can_go_on = extensible.any(dim=1).tolist()
         return scores, words, beams
 

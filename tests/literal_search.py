@@ -1,0 +1,85 @@
+"""The paper's Figure 1 with Equations 2, 4 and 5, over plain Python numbers.
+
+An independent and slow implementation to test the generator against: it decodes
+one sentence, runs the decoder over the whole prefix each time, and keeps r̃ for
+each hypothesis as the paper does.
+"""
+
+import math
+from typing import List, NamedTuple
+
+import torch
+
+INF = float("inf")
+
+
+class Triplet(NamedTuple):
+    """h of Figure 1; the decoder's hidden states follow from the words."""
+
+    score: float  # s, the cumulative log-likelihood
+    words: List[int]  # Ŷ, without the start symbol
+    budget: List[float]  # r̃
+
+
+class LiteralSearch:
+    def __init__(self, task, model, source: List[int], decoding="full", bound_eos=False):
+        dictionary = task.target_dictionary
+        self.pad, self.eos = dictionary.pad(), dictionary.eos()
+        self.model = model
+        tokens = torch.tensor([source + [self.eos]])
+        with torch.no_grad():
+            self.encoder_out = model.encoder(tokens, torch.tensor([tokens.size(1)]))
+            r, g = model.estimate_frequencies(self.encoder_out)
+        r, g = r[0].tolist(), g[0].tolist()
+        self.r_hat = [max(0.0, x) for x in r]
+        self.log_g_hat = [-math.log1p(math.exp(-x)) for x in g]
+        if decoding == "bound":
+            self.log_g_hat = [0.0] * len(g)
+        if decoding == "gate":
+            self.r_hat = [INF] * len(r)
+        if not bound_eos:
+            self.r_hat[self.eos], self.log_g_hat[self.eos] = INF, 0.0
+
+    def step_scores(self, words, budget) -> List[float]:
+        """log Softmax(o_j) + ã_j (Equations 2 and 4)."""
+        prefix = torch.tensor([[self.eos] + words])
+        with torch.no_grad():
+            logits, _ = self.model.decoder(prefix, encoder_out=self.encoder_out)
+        lprobs = torch.log_softmax(logits[0, -1], dim=-1).tolist()
+        scores = []
+        for lprob, r, log_g in zip(lprobs, budget, self.log_g_hat):
+            clipped = max(0.0, min(1.0, r))
+            scores.append(lprob + math.log(clipped) + log_g if clipped > 0 else -INF)
+        scores[self.pad] = -INF  # not a word
+        return scores
+
+    def score(self, words: List[int]) -> float:
+        """What Figure 1 accumulates for this output, EOS included."""
+        total, budget = 0.0, list(self.r_hat)
+        for j, word in enumerate(words + [self.eos]):
+            total += self.step_scores(words[:j], budget)[word]
+            budget[word] -= 1  # Equation 5
+        return total
+
+    def search(self, beam: int, max_len: int) -> List[Triplet]:
+        """K-best beam search; the line numbers are those of Figure 1."""
+        working = [Triplet(0.0, [], list(self.r_hat))]  # lines 1 and 2
+        complete: List[Triplet] = []  # line 3
+        while working:  # lines 4 and 15
+            candidates = []
+            for h in working:  # lines 6 to 10
+                for word, step_score in enumerate(self.step_scores(h.words, h.budget)):
+                    if len(h.words) == max_len and word != self.eos:
+                        continue
+                    if step_score > -INF:
+                        budget = list(h.budget)
+                        budget[word] -= 1
+                        candidates.append(
+                            Triplet(h.score + step_score, h.words + [word], budget)
+                        )
+            candidates.sort(key=lambda h: -h.score)  # lines 11 and 12
+            best = candidates[: beam - len(complete)]
+            best = sorted(complete + best, key=lambda h: -h.score)[:beam]  # line 13
+            complete = [h for h in best if h.words and h.words[-1] == self.eos]
+            working = [h for h in best if h not in complete]  # line 14
+        return complete

@@ -1,0 +1,140 @@
+"""The bound against Equations 4 and 5, written out in loops."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfe_plugin.method.bound import (
+    add_log_mask,
+    frequency_bound,
+    log_mask,
+    occurrences,
+    reference_log_mask,
+    select_sentences,
+)
+from wfe_plugin.method.estimator import FrequencyEstimate
+
+EOS = 2
+INF = float("inf")
+
+
+def log(x):
+    return math.log(x) if x > 0 else -INF
+
+
+def literal_mask(r_hat, g_hat, generated):
+    """ã_j of one hypothesis: r̃ is updated word by word, as Equation 5 says."""
+    r_tilde = list(r_hat)
+    for word in generated:
+        r_tilde[word] -= 1
+    return [
+        log(max(0.0, min(1.0, r))) + log(g) for r, g in zip(r_tilde, g_hat)
+    ]
+
+
+def test_log_mask_by_hand():
+    left = torch.tensor([2.5, 1.0, 0.5, 0.0, -1.0, INF])
+    log_gate = torch.tensor([0.0, math.log(0.5), math.log(0.5), 0.0, 0.0, 0.0])
+    assert log_mask(left, log_gate).tolist() == pytest.approx(
+        [0.0, math.log(0.5), math.log(0.25), -INF, -INF, 0.0]
+    )
+
+
+def test_occurrences_by_hand():
+    words = torch.tensor([[7, 8, 7, 7], [5, 6, 5, 6]])
+    assert occurrences(words).tolist() == [[3, 1, 3, 3], [2, 2, 2, 2]]
+
+
+estimates = st.integers(3, 7).flatmap(
+    lambda vocabulary: st.tuples(
+        st.lists(
+            st.tuples(
+                st.lists(st.floats(-1, 3.5, width=32), min_size=vocabulary, max_size=vocabulary),
+                st.lists(st.floats(-5, 5, width=32), min_size=vocabulary, max_size=vocabulary),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        st.integers(1, 3),
+        st.integers(0, 5),
+        st.randoms(use_true_random=False),
+    )
+)
+
+
+@given(estimates, st.sampled_from(["full", "bound", "gate"]), st.booleans())
+def test_against_literal_loops(case, mode, exempt_eos):
+    rows, beam, length, random = case
+    estimate = FrequencyEstimate(
+        torch.tensor([r for r, _ in rows]), torch.tensor([g for _, g in rows])
+    )
+    vocabulary = estimate.r.size(1)
+    bound = frequency_bound(estimate, mode, unbounded=EOS if exempt_eos else None)
+    lprobs = torch.randn(len(rows) * beam, vocabulary)
+    generated = [
+        [random.randrange(vocabulary) for _ in range(length)]
+        for _ in range(len(rows) * beam)
+    ]
+    masked = add_log_mask(
+        lprobs, bound, torch.tensor(generated).long().view(len(generated), length)
+    )
+    for row, words in enumerate(generated):
+        r, g = rows[row // beam]
+        r_hat = [max(0.0, x) for x in r] if mode != "gate" else [INF] * vocabulary
+        g_hat = [1 / (1 + math.exp(-x)) for x in g] if mode != "bound" else [1.0] * vocabulary
+        if exempt_eos:
+            r_hat[EOS], g_hat[EOS] = INF, 1.0
+        expected = [
+            p + m for p, m in zip(lprobs[row].tolist(), literal_mask(r_hat, g_hat, words))
+        ]
+        assert masked[row].tolist() == pytest.approx(expected, abs=1e-4)
+
+
+def test_input_is_left_alone():
+    estimate = FrequencyEstimate(torch.ones(1, 4), torch.zeros(1, 4))
+    lprobs = torch.randn(2, 4)
+    before = lprobs.clone()
+    add_log_mask(lprobs, frequency_bound(estimate), torch.tensor([[3], [1]]))
+    assert torch.equal(lprobs, before)
+
+
+@pytest.mark.parametrize("r_hat, allowed", [(0.0, 0), (0.1, 1), (1.0, 1), (1.01, 2), (2.0, 2), (2.5, 3)])
+def test_a_word_can_be_generated_as_often_as_its_budget_rounded_up(r_hat, allowed):
+    bound = frequency_bound(FrequencyEstimate(torch.tensor([[r_hat]]), torch.zeros(1, 1)))
+    generated = torch.zeros(1, 0).long()
+    times = 0
+    while torch.isfinite(add_log_mask(torch.zeros(1, 1), bound, generated)).item():
+        generated = torch.cat((generated, torch.zeros(1, 1).long()), dim=1)
+        times += 1
+    assert times == allowed == math.ceil(r_hat)
+
+
+def test_minimum_budget_lifts_only_what_it_names():
+    estimate = FrequencyEstimate(torch.tensor([[0.0, 0.5, 3.0]]), torch.zeros(1, 3))
+    bound = frequency_bound(
+        estimate, minimum_budget=torch.tensor([[2.0, 0.0, 1.0]])
+    )
+    assert bound.budget.tolist() == [[2.0, 0.5, 3.0]]
+
+
+def test_reference_log_mask_is_that_of_the_search():
+    torch.manual_seed(1)
+    estimate = FrequencyEstimate(2 * torch.rand(2, 6), torch.randn(2, 6))
+    bound = frequency_bound(estimate, unbounded=EOS)
+    target = torch.tensor([[3, 4, 3, 3, EOS], [5, 5, 4, EOS, 1]])
+    masks = reference_log_mask(bound, target)
+    for sentence in range(2):
+        one = select_sentences(bound, torch.tensor([sentence]))
+        for j in range(5):
+            masked = add_log_mask(torch.zeros(1, 6), one, target[sentence : sentence + 1, :j])
+            assert masks[sentence, j].item() == pytest.approx(
+                masked[0, target[sentence, j]].item()
+            )
+
+
+def test_unknown_mode_is_refused():
+    with pytest.raises(ValueError, match="full"):
+        frequency_bound(FrequencyEstimate(torch.ones(1, 2), torch.ones(1, 2)), "hard")

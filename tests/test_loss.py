@@ -1,0 +1,93 @@
+"""True frequencies and the WFE loss against Equation 6, written out in loops."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfe_plugin.method.loss import true_frequencies, wfe_loss
+
+PAD = 1
+
+
+def literal_loss(a_hat, a_star, c1=0.2, c2=1.0, epsilon=0.25, b=2.0):
+    return sum(
+        c1 * max(0.0, e - t - epsilon) ** b + c2 * max(0.0, t - e - epsilon) ** b
+        for e, t in zip(a_hat, a_star)
+    )
+
+
+def test_true_frequencies_by_hand():
+    target = torch.tensor([[4, 5, 4, 2], [6, 2, PAD, PAD]])
+    counts = true_frequencies(target, 7, PAD)
+    #                             <s> pad eos unk  4  5  6
+    assert counts.tolist() == [[0, 0, 1, 0, 2, 1, 0], [0, 0, 1, 0, 0, 0, 1]]
+    assert counts.dtype == torch.float32
+
+
+@given(st.lists(st.lists(st.integers(2, 9), max_size=6), min_size=1, max_size=4))
+def test_true_frequencies_count(sentences):
+    longest = max(map(len, sentences))
+    target = torch.tensor(
+        [sentence + [PAD] * (longest - len(sentence)) for sentence in sentences]
+    ).long().view(len(sentences), longest)
+    counts = true_frequencies(target, 10, PAD).tolist()
+    assert counts == [[s.count(word) for word in range(10)] for s in sentences]
+
+
+def test_loss_by_hand():
+    """The paper's constants: c1=0.2, c2=1, epsilon=0.25, b=2."""
+    a_hat = torch.tensor([[1.25, 0.75, 2.25, 0.0, 0.25]])
+    a_star = torch.tensor([[1.0, 1.0, 1.0, 2.0, 0.0]])
+    # within the margin: 0, 0; over by 1: 0.2 * 1; under by 1.75: 3.0625; margin: 0
+    assert wfe_loss(a_hat, a_star).tolist() == pytest.approx([0.2 + 3.0625])
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 6, width=32), st.integers(0, 4)), min_size=1, max_size=8
+    ),
+    st.floats(0, 2, width=32),
+    st.floats(0, 2, width=32),
+    st.floats(0, 1, width=32),
+    st.sampled_from([1.0, 1.5, 2.0, 3.0]),
+)
+def test_loss_against_literal_loops(words, c1, c2, epsilon, b):
+    a_hat, a_star = zip(*words)
+    loss = wfe_loss(
+        torch.tensor([a_hat]), torch.tensor([a_star]), c1, c2, epsilon, b
+    )
+    expected = literal_loss(a_hat, a_star, c1, c2, epsilon, b)
+    assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+@given(st.floats(-0.25, 0.25, width=32), st.integers(0, 5))
+def test_no_loss_within_the_margin(error, truth):
+    a_hat = torch.tensor([[max(0.0, truth + error)]])
+    assert wfe_loss(a_hat, torch.tensor([[float(truth)]])).item() == pytest.approx(0, abs=1e-6)
+
+
+def test_gradients_against_numerical_ones():
+    torch.manual_seed(0)
+    a_star = torch.randint(0, 3, (2, 5)).double()
+    a_hat = (3 * torch.rand(2, 5, dtype=torch.double)).requires_grad_()
+    loss = wfe_loss(a_hat, a_star).sum()
+    (gradient,) = torch.autograd.grad(loss, a_hat)
+    step = 1e-3
+    for sentence in range(2):
+        for word in range(5):
+            below, above = a_hat.detach().clone(), a_hat.detach().clone()
+            below[sentence, word] -= step
+            above[sentence, word] += step
+            slope = (
+                literal_loss(above[sentence].tolist(), a_star[sentence].tolist())
+                - literal_loss(below[sentence].tolist(), a_star[sentence].tolist())
+            ) / (2 * step)
+            assert gradient[sentence, word].item() == pytest.approx(slope, abs=2e-3)
+
+
+def test_no_overflow_at_the_papers_vocabulary():
+    a_hat = torch.full((2, 68_887), 10.0, dtype=torch.float16)
+    loss = wfe_loss(a_hat, torch.zeros(2, 68_887))
+    assert loss.dtype == torch.float32
+    assert loss.tolist() == pytest.approx([0.2 * 9.75**2 * 68_887] * 2, rel=1e-3)

@@ -1,0 +1,111 @@
+"""Small dictionaries, models and batches for the tests, made from a seed."""
+
+from argparse import Namespace
+from typing import List, Optional, Sequence
+
+import torch
+from fairseq.data import Dictionary
+
+from wfe_plugin.method.estimator import FrequencyEstimate
+from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel
+from wfe_plugin.tasks.summarization_wfe import (
+    SummarizationWFEConfig,
+    SummarizationWFETask,
+)
+
+FIRST_WORD = 4  # after fairseq's <s>, <pad>, </s> and <unk>
+
+
+def toy_dictionary(words: int) -> Dictionary:
+    dictionary = Dictionary()
+    for number in range(words):
+        dictionary.add_symbol(f"w{number}")
+    return dictionary
+
+
+def toy_task(words: int = 8, **config) -> SummarizationWFETask:
+    dictionary = toy_dictionary(words)
+    return SummarizationWFETask(
+        SummarizationWFEConfig(source_lang="article", target_lang="title", **config),
+        dictionary,
+        toy_dictionary(words),
+    )
+
+
+def toy_model(
+    task, seed: int = 0, hidden_size: int = 5, weight_scale: float = 1.0, **config
+) -> WFELSTMModel:
+    """A random model whose logits and estimates spread widely, in evaluation mode."""
+    torch.manual_seed(seed)
+    settings = WFELSTMConfig(
+        dropout=0.1,
+        encoder_embed_dim=4,
+        encoder_hidden_size=hidden_size,
+        decoder_embed_dim=4,
+        decoder_hidden_size=hidden_size,
+        left_pad_source=True,
+        max_source_positions=1024,
+        max_target_positions=1024,
+    )
+    for name, value in config.items():
+        setattr(settings, name, value)
+    model = WFELSTMModel.build_model(settings, task)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.8 * weight_scale)
+    return model.eval()
+
+
+class FixedEstimates(torch.nn.Module):
+    """Stands in for a WFE head: the estimates are given, one row a sentence."""
+
+    def __init__(self, r: Sequence[Sequence[float]], g: Sequence[Sequence[float]]):
+        super().__init__()
+        self.estimate = FrequencyEstimate(torch.tensor(r), torch.tensor(g))
+
+    def forward(self, states, padding) -> FrequencyEstimate:
+        assert states.size(1) == self.estimate.r.size(0)
+        return FrequencyEstimate(self.estimate.r.clone(), self.estimate.g.clone())
+
+
+def toy_sources(count: int, words: int, seed: int = 0, longest: int = 7) -> List[List[int]]:
+    generator = torch.Generator().manual_seed(seed)
+    sources = []
+    for _ in range(count):
+        length = int(torch.randint(1, longest + 1, (1,), generator=generator))
+        source = torch.randint(
+            FIRST_WORD, FIRST_WORD + words, (length,), generator=generator
+        )
+        sources.append(source.tolist())
+    return sources
+
+
+def toy_batch(task, sources: List[List[int]], targets: Optional[List[List[int]]] = None):
+    """A batch as fairseq collates it: sentences sorted by length, padded left."""
+    eos = task.source_dictionary.eos()
+    tensors = [torch.tensor(source + [eos]) for source in sources]
+    dataset = task.build_dataset_for_inference(
+        tensors, torch.tensor([len(tensor) for tensor in tensors])
+    )
+    if targets is not None:
+        dataset.tgt = [torch.tensor(target + [eos]) for target in targets]
+        dataset.tgt_sizes = torch.tensor([len(target) + 1 for target in targets])
+    return dataset.collater([dataset[i] for i in range(len(sources))])
+
+
+def generate(task, models, batch, prefix_tokens=None, constraints=None, **options):
+    """Hypotheses of each sentence, in the order that the sentences were given in."""
+    settings = dict(beam=4, max_len_b=8, min_len=0, unnormalized=True)
+    settings.update(options)
+    generator = task.build_generator(models, Namespace(**settings))
+    hypotheses = task.inference_step(
+        generator, models, batch, prefix_tokens=prefix_tokens, constraints=constraints
+    )
+    by_id = dict(zip(batch["id"].tolist(), hypotheses))
+    return [by_id[number] for number in sorted(by_id)]
+
+
+def words_of(hypothesis, eos: int) -> List[int]:
+    words = hypothesis["tokens"].tolist()
+    assert words[-1] == eos and eos not in words[:-1]
+    return words[:-1]
