@@ -1,9 +1,10 @@
 """ROUGE-1.5.5 in Python, to the digit, for machines where the Perl script cannot run.
 
-Of the libraries that exist, rouge-score takes one reference and another stemmer,
-and PyRouge of rouge-metric neither tokenises nor stems. What the script does is
-little enough to write down: tokens, stems, clipped n-grams, the longest common
-subsequence, rounding, and a bootstrap whose random numbers are known.
+Of the libraries that exist, rouge-score has another stemmer, keeps the best of several
+references where the script pools them, and has no byte limit; PyRouge of rouge-metric
+leaves tokens, stems and the byte limit to its caller and gives no intervals. What the
+script does is little enough to write down: tokens, stems, clipped n-grams, the longest
+common subsequence, rounding, and a bootstrap whose random numbers are known.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ STEP_4 = (
 def read_exceptions(directory: str | Path) -> dict[str, str]:
     """Map irregular forms to base forms, from WordNet's ``*.exc`` files.
 
-    Four words stand in two files (``better`` is "good" as an adjective, "well" as
-    an adverb); the last file in alphabetical order wins, here and in the database
-    that the Perl script reads.
+    Four words have different base forms in two files (``better`` is "good" as an
+    adjective, "well" as an adverb); the last file in alphabetical order wins, here
+    and in the database that the Perl script reads.
     """
     exceptions = {}
     for path in sorted(Path(directory).glob("*.exc")):
