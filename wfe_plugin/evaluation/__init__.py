@@ -1,0 +1,1 @@
+"""Judging summaries: ROUGE, repetition, frequency estimates and significance."""

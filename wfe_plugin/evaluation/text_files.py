@@ -1,0 +1,68 @@
+"""Reading files that hold one summary a line and that must run in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from wfe_plugin.evaluation.errors import EvaluationError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Read one summary a line; a line may be empty, the file may not.
+
+    Only a line feed ends a line (and a carriage return before it belongs to it):
+    ``str.splitlines`` would also cut at characters such as U+2028 that occur
+    inside sentences, and every later line would lose its partner.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise EvaluationError(
+            f"{path}: no such file. Check the path; it is relative to the current directory."
+        ) from None
+    except IsADirectoryError:
+        raise EvaluationError(
+            f"{path}: is a directory. Name a text file with one summary a line."
+        ) from None
+    except OSError as error:
+        raise EvaluationError(
+            f"{path}: cannot be read ({error.strerror}). Check its permissions."
+        ) from None
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    if not content:
+        raise EvaluationError(f"{path}: is empty. Expected one summary a line.")
+    raw_lines = content.split(b"\n")
+    if not raw_lines[-1]:
+        raw_lines.pop()
+    return [
+        _decode(line.removesuffix(b"\r"), path, number)
+        for number, line in enumerate(raw_lines, start=1)
+    ]
+
+
+def _decode(line: bytes, path: str | Path, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise EvaluationError(
+            f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at position "
+            f"{error.start + 1}). Convert the file, for example: "
+            f"iconv -f ISO-8859-1 -t UTF-8 {path} > converted.txt"
+        ) from None
+
+
+def read_parallel(paths: Sequence[str | Path]) -> list[list[str]]:
+    """Read files whose lines belong together; they must have equally many."""
+    files = [read_lines(path) for path in paths]
+    for path, lines in zip(paths, files):
+        if len(lines) != len(files[0]):
+            shorter, longer = sorted([(len(files[0]), str(paths[0])), (len(lines), str(path))])
+            raise EvaluationError(
+                f"{shorter[1]} has {shorter[0]} lines but {longer[1]} has {longer[0]}: line "
+                f"{shorter[0] + 1} of {longer[1]} has no partner. Give one line per sentence in "
+                "the same order in every file, and an empty line where a system said nothing."
+            )
+    return files
