@@ -173,17 +173,19 @@ def run_padded(
                 for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
             )
             weights += [torch.cat((w_ih, gates), dim=1), w_hh, b_ih, b_hh]
-        x, _, cells = torch.lstm(
-            torch.cat((x, pad_feature), dim=-1),
-            (zeros, zeros),
-            weights,
-            True,  # has biases
-            1,  # layers
-            0.0,  # dropout between layers
-            lstm.training,
-            True,  # bidirectional
-            False,  # batch first
-        )
+        # Autocast would ask for a kernel that many CPUs do not have.
+        with torch.autocast(x.device.type, enabled=False):
+            x, _, cells = torch.lstm(
+                torch.cat((x, pad_feature), dim=-1),
+                (zeros, zeros),
+                weights,
+                True,  # has biases
+                1,  # layers
+                0.0,  # dropout between layers
+                lstm.training,
+                True,  # bidirectional
+                False,  # batch first
+            )
         x = x.masked_fill(padding.unsqueeze(-1), 0.0)
         forward, backward = x.chunk(2, dim=-1)
         all_hiddens.append(torch.cat((forward.gather(0, last)[0], backward[0]), dim=-1))

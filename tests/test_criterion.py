@@ -1,0 +1,147 @@
+"""The training objective: what is summed, divided and logged."""
+
+import math
+
+import pytest
+import torch
+from fairseq.logging import metrics
+from literal_search import LiteralSearch
+from toy import toy_batch, toy_model, toy_sources, toy_task
+
+from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
+
+WORDS = 8
+SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11]]
+TARGETS = [[4, 5, 4], [7], [8, 8]]
+EOS = 2
+
+
+def literal_losses(task, model, **options):
+    """NLL and WFE loss, each summed over sentences, from plain loops."""
+    total_nll, total_wfe = 0.0, 0.0
+    for source, target in zip(SOURCES, TARGETS):
+        search = LiteralSearch(task, model, source)
+        r, g = model.estimate_frequencies(search.encoder_out)
+        search.r_hat = [math.inf] * len(search.r_hat)
+        search.log_g_hat = [0.0] * len(search.log_g_hat)
+        total_nll -= search.score(target)
+        for word, (r_m, g_m) in enumerate(zip(r[0].tolist(), g[0].tolist())):
+            a_hat = max(0.0, r_m) / (1 + math.exp(-g_m))
+            a_star = (target + [EOS]).count(word)
+            total_wfe += 0.2 * max(0.0, a_hat - a_star - 0.25) ** 2
+            total_wfe += max(0.0, a_star - a_hat - 0.25) ** 2
+    return total_nll, total_wfe
+
+
+def criterion_of(task, **options):
+    return NLLWithWFECriterion(task, **options)
+
+
+def test_loss_against_literal_loops():
+    task = toy_task(WORDS)
+    model = toy_model(task, 1)
+    batch = toy_batch(task, SOURCES, TARGETS)
+    nll, wfe = literal_losses(task, model)
+    for weight in (0.0, 1.0, 2.5):
+        loss, size, log = criterion_of(task, wfe_weight=weight)(model, batch)
+        assert loss.item() == pytest.approx(nll + weight * wfe, rel=1e-4)
+        assert log["nll_loss"].item() == pytest.approx(nll, rel=1e-4)
+        assert log["wfe_loss"].item() == pytest.approx(wfe, rel=1e-4)
+        assert size == log["nsentences"] == 3
+        assert log["ntokens"] == 9
+
+
+def test_average_over_tokens():
+    task = toy_task(WORDS)
+    batch = toy_batch(task, SOURCES, TARGETS)
+    _, size, _ = criterion_of(task, average_over="tokens")(toy_model(task), batch)
+    assert size == 9
+
+
+def test_model_without_head_gets_plain_nll():
+    task = toy_task(WORDS)
+    batch = toy_batch(task, SOURCES, TARGETS)
+    loss, _, log = criterion_of(task)(toy_model(task, without_wfe=True), batch)
+    assert loss.item() == log["nll_loss"].item()
+    assert "wfe_loss" not in log
+
+
+def test_label_smoothing_changes_the_loss_and_not_the_nll():
+    task = toy_task(WORDS)
+    model = toy_model(task, 1)
+    batch = toy_batch(task, SOURCES, TARGETS)
+    plain, _, plain_log = criterion_of(task)(model, batch)
+    smooth, _, smooth_log = criterion_of(task, label_smoothing=0.1)(model, batch)
+    assert smooth_log["nll_loss"].item() == pytest.approx(plain_log["nll_loss"].item())
+    lprobs = model.get_normalized_probs(model(**batch["net_input"]), log_probs=True)
+    real = batch["target"].ne(1)
+    spread = -lprobs[real].sum().item()
+    share = 0.1 / (lprobs.size(-1) - 1)
+    expected = (1 - 0.1 - share) * plain_log["nll_loss"].item() + share * spread
+    expected += plain_log["wfe_loss"].item()
+    assert smooth.item() == pytest.approx(expected, rel=1e-5)
+
+
+def logged(logs):
+    with metrics.aggregate(new_root=True) as aggregator:
+        NLLWithWFECriterion.reduce_metrics(logs)
+    return aggregator.get_smoothed_values()
+
+
+def test_logged_values():
+    log = dict(loss=30.0, nll_loss=20.0, wfe_loss=10.0, ntokens=8, nsentences=2, sample_size=2)
+    values = logged([log])
+    assert values["loss"] == 15.0
+    assert values["nll_loss"] == pytest.approx(20 / 8 / math.log(2), abs=1e-3)
+    assert values["ppl"] == pytest.approx(math.exp(20 / 8), abs=0.02)
+    assert values["wfe_loss"] == 5.0
+
+
+def test_two_workers_log_and_learn_what_one_would():
+    """Sums over two halves of a batch are those of the whole."""
+    task = toy_task(WORDS)
+    model = toy_model(task, 2)
+    criterion = criterion_of(task)
+    sources, targets = toy_sources(6, WORDS, 1), toy_sources(6, WORDS, 2)
+    whole, size, log = criterion(model, toy_batch(task, sources, targets))
+    whole.backward()
+    expected = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    parts = [
+        criterion(model, toy_batch(task, sources[cut], targets[cut]))
+        for cut in (slice(0, 2), slice(2, 6))
+    ]
+    for loss, _, _ in parts:
+        loss.backward()
+    assert sum(size for _, size, _ in parts) == size
+    assert logged([log for *_, log in parts]) == pytest.approx(logged([log]), rel=1e-3)
+    for parameter, gradient in zip(model.parameters(), expected):
+        assert torch.allclose(parameter.grad, gradient, atol=1e-4)
+    assert criterion.logging_outputs_can_be_summed()
+
+
+def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary():
+    task = toy_task(68_883)
+    model = toy_model(task, weight_scale=0.1).train()
+    batch = toy_batch(task, SOURCES, TARGETS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss, _, _ = criterion_of(task)(model, batch)
+    loss.backward()
+    assert math.isfinite(loss.item())
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("wfe_weight", -1.0),
+        ("wfe_over_cost", -0.1),
+        ("wfe_under_cost", -0.1),
+        ("wfe_epsilon", -0.1),
+        ("wfe_power", 0.5),
+        ("label_smoothing", 1.0),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(option, value):
+    with pytest.raises(ValueError, match="--" + option.replace("_", "-")):
+        criterion_of(toy_task(WORDS), **{option: value})

@@ -1,0 +1,39 @@
+"""Checkpoints load through torch's safe unpickler, and nothing else does."""
+
+import argparse
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+import torch
+
+import wfe_plugin  # noqa: F401  (allows what checkpoints hold)
+
+
+def test_what_checkpoints_hold_loads(tmp_path):
+    state = {
+        "args": argparse.Namespace(lr=[0.1]),
+        "extra_state": {"bleu": np.float64(1.5), "count": np.int64(3), "f": np.float32(2)},
+        "model": OrderedDict(weight=torch.ones(2)),
+    }
+    torch.save(state, tmp_path / "checkpoint.pt")
+    loaded = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert loaded["extra_state"]["bleu"] == 1.5
+    assert loaded["args"].lr == [0.1]
+
+
+class Hostile:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_code_in_a_checkpoint_is_refused_and_not_run(tmp_path):
+    victim = tmp_path / "created-by-the-checkpoint"
+    torch.save({"model": Hostile(victim)}, tmp_path / "checkpoint.pt")
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(tmp_path / "checkpoint.pt")
+    assert not victim.exists()
