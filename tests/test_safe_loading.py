@@ -15,11 +15,13 @@ def test_what_checkpoints_hold_loads(tmp_path):
     state = {
         "args": argparse.Namespace(lr=[0.1]),
         "extra_state": {"bleu": np.float64(1.5), "count": np.int64(3), "f": np.float32(2)},
+        "counts": np.array([1, 2, 3, 4]),
         "model": OrderedDict(weight=torch.ones(2)),
     }
     torch.save(state, tmp_path / "checkpoint.pt")
     loaded = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert loaded["extra_state"]["bleu"] == 1.5
+    assert loaded["counts"].tolist() == [1, 2, 3, 4]
     assert loaded["args"].lr == [0.1]
 
 
