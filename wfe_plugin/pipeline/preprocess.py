@@ -233,7 +233,12 @@ def already_done(out: Path, description: dict, overwrite: bool) -> bool:
 _treatment: Treatment
 
 
-def _start_worker(settings: Settings, directory: str, stage: str) -> None:
+def _start_worker(*setup) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # cleaning up is the parent's business
+    _load_tools(*setup)
+
+
+def _load_tools(settings: Settings, directory: str, stage: str) -> None:
     global _treatment
     segmenters = {} if stage == "normalize" else load_segmenters(Path(directory), settings, pieces=stage == "new")
     _treatment = Treatment(settings, segmenters)
@@ -370,15 +375,15 @@ class Preparation:
     def binarize(self, extra: List[str]) -> None:
         """Hand over to fairseq-preprocess."""
         args = self.args
-        others = {
+        prefixes = {
             kind: ",".join(str(self.work / f"ready.{pairs.name}") for pairs in self.sets if pairs.name.startswith(kind))
             for kind in ("train", "valid", "test")
         }
         command = [fairseq_preprocess(), "--source-lang", SIDES[0], "--target-lang", SIDES[1]]
         command += ["--destdir", str(self.data), "--workers", str(args.workers)]
-        for kind, prefixes in others.items():
-            if prefixes:
-                command += [f"--{kind}pref", prefixes]
+        for kind, joined in prefixes.items():
+            if joined:
+                command += [f"--{kind}pref", joined]
         for side, short in zip(SIDES, ("src", "tgt")):
             command += [f"--threshold{short}", str(getattr(args, f"{side}_threshold"))]
             if getattr(args, f"{side}_vocab_size"):
@@ -408,7 +413,7 @@ class Preparation:
         """Map `function` over chunks of pairs, in order, in worker processes if asked for."""
         setup = (self.settings, str(self.data), stage)
         if self.args.workers == 1:
-            _start_worker(*setup)
+            _load_tools(*setup)
             for chunk in _chunks(pairs):
                 yield from function(chunk)
         else:
