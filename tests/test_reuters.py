@@ -57,6 +57,7 @@ def test_headlines_are_cleaned(title, headline):
         ('"We shall plant more trees," Mr. J. Root of Elm Inc. said. He left.', '"We shall plant more trees," Mr. J. Root of Elm Inc. said.'),
         ("Trees grew in long-\nterm stands of +old growth+ wood\nthis year.\n    More.", 'Trees grew in long-term stands of "old growth" wood this year.'),
         ("LONDON, March 3 - Wood prices rose. They fell later.", "Wood prices rose."),
+        ('Japan"s wood ,paper and pulp prices rose.', "Japan's wood, paper and pulp prices rose."),
         ("Wood prices rose\x7f sharply .\n REUTER\n\x03", "Wood prices rose sharply."),
         ("No full stop at all\n    Next paragraph.", None),
         ("Shr 17 cts vs 13 cts\n    Net 2.1 mln vs 1.03 mln" + END, None),

@@ -92,8 +92,10 @@ def clean_text(text: str) -> str:
     text = TICKER.sub(" ", text)
     text = re.sub(r"[<>{}^~*]", " ", text)
     text = re.sub(r"(?<!\w)\+(?=\w)|(?<=\w)\+(?!\w)", '"', text)  # plus signs stand for quotation marks
+    text = re.sub(r"(?<=\w)\"(?=s\b)", "'", text)  # and some of these for apostrophes
     text = re.sub(r"(\w)-\s*\n\s*(\w)", r"\1-\2", text)  # words broken at a hyphen
     text = " ".join(text.split())
+    text = re.sub(r" *,(?=[A-Za-z])", ", ", text)
     text = re.sub(r" +([,.;:?!)](?:\s|$)|'[sS]\b)", r"\1", text)
     return re.sub(r"\( +", "(", text)
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -210,10 +211,11 @@ def already_done(out: Path, description: dict, overwrite: bool) -> bool:
     try:
         stored = json.loads((out / SETTINGS_FILE).read_text(encoding="utf-8"))
         changes = [
-            f"  {key}: {stored[part].get(key)} there, {description[part].get(key)} wanted"
-            for part in ("settings", "text")
-            for key in {**stored[part], **description[part]}
-            if stored[part].get(key) != description[part].get(key)
+            f"  {key}: " + ("other text" if part == "text" else f"{old.get(key)} there, {new.get(key)} wanted")
+            for part, new in description.items()
+            for old in [stored[part]]
+            for key in {**old, **new}
+            if old.get(key) != new.get(key)
         ]
     except (OSError, ValueError, KeyError, AttributeError):
         # Also with --overwrite: this may be the user's home directory.
@@ -393,9 +395,9 @@ class Preparation:
         if done.returncode:
             last = "\n".join(done.stdout.splitlines()[-15:])
             raise TextError(f"fairseq-preprocess failed (exit status {done.returncode}):\n{last}")
-        for line in done.stdout.splitlines():
-            if "Dictionary:" in line or "replaced" in line:
-                say("  " + line.rpartition(" | ")[2].replace(f"{self.work}/ready.", ""))
+        # What people want from its log: vocabulary sizes, and how much text is unknown.
+        for message in dict.fromkeys(re.findall(r"\[\w+\] .*(?:types|replaced.*)", done.stdout)):
+            say("  " + message.replace(f"{self.work}/ready.", ""))
         if not (self.data / f"dict.{SIDES[1]}.txt").exists():
             raise TextError("fairseq-preprocess wrote no vocabulary: do the options after -- move its output?")
 

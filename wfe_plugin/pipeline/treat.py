@@ -33,7 +33,10 @@ _PROTECTED = [
     re.escape(UNKNOWN),
     r"(?<!\w)\w+://\S*[\w/]",  # addresses
     r"(?<![\w.-])\w[\w.-]*(?:[/_@&+:=~][\w.-]*\w)+",  # and/or, 1/2, 8:30, S&P, snake_case, a@b.org
-    r"(?<!\w)\w(?:\+\+|#)",  # C++, C#
+    r"(?<!\w)\w+\+{1,2}(?!\w)",  # C++, GTK+
+    r"(?<!\w)(?:[CF]#|#\d+)(?!\w)",  # C#, #11
+    r"(?<!\S)/\w[\w./-]*\w",  # /usr/share
+    r"(?<!\w)\w+\(\w?\)",  # main(), printf(3)
 ]
 _ANY_PROTECTED = re.compile("|".join(_PROTECTED))
 _STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "\'\'\"\"")
