@@ -17,7 +17,9 @@ _spec.loader.exec_module(prepare)
 TEXT = "A small program that waters the plants of your garden by a plan which you can write down in a plain file."
 
 
-def package(name="gardener", source="gardener", section="utils", synopsis="program to water plants", paragraphs=(TEXT,)):
+def package(
+    name="gardener", source="gardener", section="utils", synopsis="program to water plants", paragraphs=(TEXT,)
+):
     return prepare.Package(name, source, section, synopsis, list(paragraphs))
 
 
@@ -27,7 +29,9 @@ def test_stanzas_keep_continuation_lines():
 
 
 def test_paragraphs_are_the_prose_alone():
-    body = " First line\n goes on.\n .\n Features:\n  - watering\n  * weeding\n - mowing\n After the list.\n .\n    code()"
+    body = (
+        " First line\n goes on.\n .\n Features:\n  - watering\n  * weeding\n - mowing\n After the list.\n .\n    code()"
+    )
     assert list(prepare.paragraphs(body)) == ["First line goes on.", "Features:", "After the list."]
 
 
@@ -92,7 +96,10 @@ def test_the_main_package_comes_first():
 
 
 def test_near_duplicates_and_surplus_go():
-    texts = [f"{word} " * 3 + f"does {word} things for {word} people and {word} pets" for word in "abc def ghi jkl mno".split()]
+    texts = [
+        f"{word} " * 3 + f"does {word} things for {word} people and {word} pets"
+        for word in "abc def ghi jkl mno".split()
+    ]
     pairs = [prepare.Pair("one", text, f"synopsis {i} of {text[:3]}") for i, text in enumerate(texts)]
     near = prepare.Pair("two", texts[0].replace("pets", "cats"), "another synopsis")
     same = prepare.Pair("three", "an entirely new text with no words known", pairs[0].synopsis)
@@ -100,7 +107,11 @@ def test_near_duplicates_and_surplus_go():
 
 
 def test_versions_of_a_source_share_a_split_and_shares_are_kept():
-    pairs = [prepare.Pair(f"tool{chr(97 + i % 26)}{'x' * (i // 26)}-{v}", "d", "s") for i in range(1500) for v in (11, "12.1")]
+    pairs = [
+        prepare.Pair(f"tool{chr(97 + i % 26)}{'x' * (i // 26)}-{v}", "d", "s")
+        for i in range(1500)
+        for v in (11, "12.1")
+    ]
     splits = prepare.split_by_source(pairs)
     assert splits == prepare.split_by_source(pairs)
     families = [{pair.source.partition("-")[0] for pair in split} for split in splits.values()]
@@ -112,7 +123,9 @@ def test_versions_of_a_source_share_a_split_and_shares_are_kept():
 # The whole script
 
 ADJECTIVES = "red blue green old new fast slow small large quiet loud plain clever sharp round flat soft hard".split()
-NOUNS = "mail photo music clock garden game chess paint radio map font poem recipe budget puzzle letter movie star".split()
+NOUNS = (
+    "mail photo music clock garden game chess paint radio map font poem recipe budget puzzle letter movie star".split()
+)
 
 
 def write_lists(directory):
@@ -129,7 +142,8 @@ def write_lists(directory):
                     f"Description-md5: {name}\n"
                 )
                 translations.append(
-                    f"Package: {name}\nDescription-md5: {name}\nDescription-en: {adjective} {noun} manager for {other} {third}{note}\n"
+                    f"Package: {name}\nDescription-md5: {name}\n"
+                    f"Description-en: {adjective} {noun} manager for {other} {third}{note}\n"
                     f" A {adjective} {noun} manager with {other} {noun} and {third} {noun} for {adjective} {third}\n"
                     f" people, {other} {third} people and {noun} {adjective} machines.{ending}\n .\n  * a list\n"
                 )

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings as hypothesis_settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from wfe_plugin.pipeline import preprocess, treat
@@ -118,7 +119,7 @@ def test_only_blank_lines_are_refused(tmp_path):
 # Treatment and its undoing
 
 TYPICAL = [
-    'Standard & Poor\'s said "it won\'t" rise 5% to $3.50 (US), U.S. officials said.',
+    "Standard & Poor's said \"it won't\" rise 5% to $3.50 (US), U.S. officials said.",
     "He left... The firms' results: and/or, 10,000 tonnes; isn't it? Yes!",
     "Write to a@b.org or see http://example.org/a?b=1, e.g. at 8:30 -- with C++ and snake_case.",
     "Mr. Smith vs. Dr. Jones: 5.5-6.0 pct, up 1/2 pct.",
@@ -139,7 +140,7 @@ def test_tokenising_is_undone_on_typical_text(line):
 def test_tokens_are_separate_words():
     treatment = Treatment(Settings(tokenize=True))
     assert treatment.apply("It's 5% (or so), he said.", "source") == "It 's 5 % ( or so ) , he said ."
-    assert treatment.apply("\u201cIt\u2019s\u201d", "source") == "\" It 's \""
+    assert treatment.apply("\u201cIt\u2019s\u201d", "source") == '" It \'s "'
     assert treatment.apply("a <unk> b<unk>.", "source") == "a <unk> b<unk> ."
 
 
@@ -231,7 +232,10 @@ def test_workers_change_nothing(quick, tmp_path, monkeypatch):
     monkeypatch.setattr(preprocess, "CHUNK", 7)
     data = write_sets(tmp_path / "data")
     for workers in ("1", "3"):
-        assert preprocess.main(options(data, tmp_path / workers, "--tokenize", "--bpe", "joint", "--workers", workers)) == 0
+        assert (
+            preprocess.main(options(data, tmp_path / workers, "--tokenize", "--bpe", "joint", "--workers", workers))
+            == 0
+        )
     for path in (tmp_path / "1").rglob("*.*"):
         if path.is_file():
             assert path.read_bytes() == (tmp_path / "3" / path.relative_to(tmp_path / "1")).read_bytes(), path

@@ -54,8 +54,8 @@ def test_headlines_are_cleaned(title, headline):
 @pytest.mark.parametrize(
     "body, sentence",
     [
-        ('"We shall plant more trees," Mr. J. Root of Elm Inc. said. He left.', '"We shall plant more trees," Mr. J. Root of Elm Inc. said.'),
-        ("Trees grew in long-\nterm stands of +old growth+ wood\nthis year.\n    More.", 'Trees grew in long-term stands of "old growth" wood this year.'),
+        ('"We plant trees," Mr. J. Root of Elm Inc. said. He left.', '"We plant trees," Mr. J. Root of Elm Inc. said.'),
+        ("Long-\nterm stands of +old+ wood\ngrew this year.\n    More.", 'Long-term stands of "old" wood grew this year.'),
         ("LONDON, March 3 - Wood prices rose. They fell later.", "Wood prices rose."),
         ('Japan"s wood ,paper and pulp prices rose.', "Japan's wood, paper and pulp prices rose."),
         ("Wood prices rose\x7f sharply .\n REUTER\n\x03", "Wood prices rose sharply."),
@@ -120,7 +120,10 @@ def miniature():
     stories = []
     for i in range(120):
         a, b, c, d = (WORDS[(i * k + i // 20 * (k + 4)) % 20] for k in (1, 3, 7, 9))
-        body = f"{a.title()} Corp {i} said {b}{i} of {c}{i} will soon buy the {d}{i} and\n{b}s{i} {c}d{i} near {a}{i} town." + END
+        body = (
+            f"{a.title()} Corp {i} said {b}{i} of {c}{i} will buy the {d}{i} and\n{b}s{i} {c}d{i} near {a}{i} town."
+            + END
+        )
         stories.append(story(i, f"{a} <{a[:3].upper()}> TO BUY {d}{i} {c}{i}".upper(), body, f"{i % 20 + 1}-APR-1987"))
     return stories
 

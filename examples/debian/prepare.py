@@ -31,7 +31,9 @@ OPENERS = {"": open, ".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 # Sections and name endings of packages that accompany a main one.
 SIDE_SECTIONS = {"debug", "doc", "introspection", "libdevel", "localization", "metapackages", "oldlibs", "tasks"}
-SIDE_NAME = re.compile(r"-(?:dev|doc|docs|data|dbg|dbgsym|common|examples|l10n|i18n|locales?|prof|tests?|bin|utils|tools)\b")
+SIDE_NAME = re.compile(
+    r"-(?:dev|doc|docs|data|dbg|dbgsym|common|examples|l10n|i18n|locales?|prof|tests?|bin|utils|tools)\b"
+)
 # Nothing in the text of these tells what they are about.
 USELESS = re.compile(
     r"transitional|dummy|virtual package|meta-?package|dependency package|debug(?:ging)? symbols|debcargo", re.I
@@ -41,7 +43,8 @@ VARIANT = (
     r"base|api|html|the|c|c\+\+|qt[456]?|gtk[234+]?|source|library|python ?[23]?(?:\.x)?|ghc|rust|go|golang|java|perl|"
     r"ruby|php|node\.?js|common lisp|lisp|ocaml)[ -])*"
     r"(?:development|devel|headers?|files?|data|docs?|documentation|manual|examples?|library|libraries|lib|libs|runtime|"
-    r"package|packages|code|module|modules|version|binaries|binary|tools|utilities|programs?|plugin|python ?[23]?(?:\.x)?|"
+    r"package|packages|code|module|modules|version|binaries|binary|tools|utilities|programs?|plugin|"
+    r"python ?[23]?(?:\.x)?|"
     r"daemon|common|server|client|interface|bindings|extension|gui|cli|tests?|debug|symbols|translations|source)"
 )
 QUALIFIER = re.compile(rf"\s*(?:\({VARIANT}\)|(?:\s-+|:|;|,)\s+{VARIANT}|\[[^\]]*\])$", re.I)

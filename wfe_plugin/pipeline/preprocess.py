@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tempfile
 from collections import Counter
+from dataclasses import asdict
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -28,7 +29,6 @@ from wfe_plugin.pipeline.treat import (
     codes_file,
     load_segmenters,
     pieces_file,
-    settings_as_dict,
 )
 
 CHUNK = 1000  # line pairs that a worker treats at a time
@@ -166,9 +166,7 @@ def list_sets(args: argparse.Namespace) -> List[Pairs]:
     """All sets of pairs, under the names that fairseq gives them."""
     sets = []
     for name, prefixes in (("train", [args.train]), ("valid", [args.valid]), ("test", args.test)):
-        files = [
-            (f"{prefix}.{args.source_suffix}", f"{prefix}.{args.target_suffix}") for prefix in prefixes if prefix
-        ]
+        files = [(f"{prefix}.{args.source_suffix}", f"{prefix}.{args.target_suffix}") for prefix in prefixes if prefix]
         for number, (source, target) in enumerate(files + getattr(args, f"{name}_files")):
             sets.append(Pairs(f"{name}{number or ''}", source, target))
     return sets
@@ -186,7 +184,7 @@ def describe(args: argparse.Namespace, extra: List[str], sets: List[Pairs]) -> d
     )
     return {
         "settings": {
-            **settings_as_dict(settings),
+            **asdict(settings),
             **{
                 f"{side}_{key}": value
                 for side in SIDES
@@ -199,7 +197,9 @@ def describe(args: argparse.Namespace, extra: List[str], sets: List[Pairs]) -> d
             "fairseq_options": extra,
         },
         "text": {
-            f"{pairs.name}.{side}": sha256(path) for pairs in sets for side, path in zip(SIDES, (pairs.source, pairs.target))
+            f"{pairs.name}.{side}": sha256(path)
+            for pairs in sets
+            for side, path in zip(SIDES, (pairs.source, pairs.target))
         },
     }
 

@@ -11,7 +11,7 @@ import argparse
 import json
 import re
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Dict, Optional, TextIO
 
@@ -38,8 +38,7 @@ _PROTECTED = [
     r"(?<!\S)/\w[\w./-]*\w",  # /usr/share
     r"(?<!\w)\w+\(\w?\)",  # main(), printf(3)
 ]
-_ANY_PROTECTED = re.compile("|".join(_PROTECTED))
-_STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "\'\'\"\"")
+_STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 
 class _Tokenizer(MosesTokenizer):
@@ -117,7 +116,7 @@ class Treatment:
         # sacremoses neither cuts nor glues typographic quotation marks and apostrophes rightly.
         line = line.translate(_STRAIGHT_QUOTES)
         # It protects at most a thousand words in a line; a line with more goes without.
-        count = sum(1 for _ in _ANY_PROTECTED.finditer(line))
+        count = sum(len(re.findall(pattern, line, re.IGNORECASE)) for pattern in _PROTECTED)
         protect = _PROTECTED if 0 < count <= 1000 else None
         return self._tokenizer.tokenize(line, return_str=True, escape=False, protected_patterns=protect)
 
@@ -156,11 +155,6 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
         with open(codes_file(directory, settings, side), encoding="utf-8") as codes:
             segmenters[side] = BPE(codes, separator=SEPARATOR, vocab=known, glossaries=[UNKNOWN])
     return segmenters
-
-
-def settings_as_dict(settings: Settings) -> dict:
-    """For the settings file."""
-    return asdict(settings)
 
 
 def main(argv=None, output: TextIO = sys.stdout) -> int:
