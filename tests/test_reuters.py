@@ -55,7 +55,7 @@ def test_headlines_are_cleaned(title, headline):
     "body, sentence",
     [
         ('"We plant trees," Mr. J. Root of Elm Inc. said. He left.', '"We plant trees," Mr. J. Root of Elm Inc. said.'),
-        ("Long-\nterm stands of +old+ wood\ngrew this year.\n    More.", 'Long-term stands of "old" wood grew this year.'),
+        ("Long-\nterm stands of +old+ wood\ngrew.\n    More.", 'Long-term stands of "old" wood grew.'),
         ("LONDON, March 3 - Wood prices rose. They fell later.", "Wood prices rose."),
         ('Japan"s wood ,paper and pulp prices rose.', "Japan's wood, paper and pulp prices rose."),
         ("Wood prices rose\x7f sharply .\n REUTER\n\x03", "Wood prices rose sharply."),
