@@ -86,6 +86,7 @@ def download(directory: Path) -> Path:
         settings = {
             "Acquire::Languages": "en",
             "Acquire::GzipIndexes": "false",
+            "APT::Update::Error-Mode": "any",  # or a failed download would pass for success
             "Dir::State::Lists": scratch.resolve(),
             "Dir::Cache": (directory / "cache").resolve(),
             "Debug::NoLocking": "true",  # the directory is ours; root may be at work elsewhere
@@ -319,4 +320,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"prepare: {error}")
