@@ -1,0 +1,1 @@
+"""From text pairs to scored summaries: the Python side of the top-level scripts."""

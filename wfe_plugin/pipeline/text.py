@@ -1,0 +1,80 @@
+"""Read text files line by line and refuse, with file and line, what would spoil training."""
+
+import hashlib
+from typing import BinaryIO, Iterator, Tuple
+
+# A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
+MAX_CHARACTERS = 20_000
+
+# Control characters that str.split() does not already take for white space.
+_CONTROL = {code: None for code in [*range(1, 32), *range(127, 160)] if not chr(code).isspace()}
+
+
+class TextError(ValueError):
+    """Unusable input; the message names the file and, where there is one, the line."""
+
+
+def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+    """Yield the lines of `stream`, decoded, with single spaces and no control characters.
+
+    Only "\\n" ends a line, as for fairseq; the "\\r" of Windows line ends and a leading
+    byte-order mark vanish. Every other Unicode space counts as a blank, because fairseq
+    splits words there too.
+    """
+    for number, raw in enumerate(stream, start=1):
+        if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise TextError(f"{name}:1: looks like UTF-16; please convert the file to UTF-8")
+        if b"\0" in raw:
+            raise TextError(f"{name}:{number}: contains a NUL byte: is this a text file?")
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise TextError(
+                f"{name}:{number}: not UTF-8 (byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line)"
+            ) from None
+        yield " ".join(line.translate(_CONTROL).split())
+
+
+def open_text(path: str) -> BinaryIO:
+    """Open `path` for `clean_lines`, turning every failure into a TextError."""
+    try:
+        stream = open(path, "rb")
+    except OSError as error:
+        raise TextError(f"{path}: {error.strerror or error}") from None
+    if not stream.peek(1):
+        stream.close()
+        raise TextError(f"{path}: the file is empty")
+    return stream
+
+
+def read_pairs(source: str, target: str) -> Iterator[Tuple[str, str]]:
+    """Yield the line pairs of two files, which must have equally many lines, not all blank."""
+    with open_text(source) as source_stream, open_text(target) as target_stream:
+        sides = {source: clean_lines(source_stream, source), target: clean_lines(target_stream, target)}
+        count, seen = 0, {source: False, target: False}
+        while True:
+            pair = [next(lines, None) for lines in sides.values()]
+            if None in pair:
+                break
+            count += 1
+            for path, line in zip(sides, pair):
+                seen[path] |= bool(line)
+            yield pair[0], pair[1]
+        if pair != [None, None]:
+            shorter, longer = (source, target) if pair[0] is None else (target, source)
+            rest = 1 + sum(1 for _ in sides[longer])
+            raise TextError(
+                f"{longer}:{count + 1}: no partner line: {longer} has {count + rest} lines, {shorter} has {count}"
+            )
+    for path, any_text in seen.items():
+        if not any_text:
+            raise TextError(f"{path}: all of its {count} lines are blank")
+
+
+def sha256(path: str) -> str:
+    """Fingerprint of a file's content, to notice that an input has changed."""
+    with open_text(path) as stream:
+        digest = hashlib.sha256()
+        while block := stream.read(1 << 20):
+            digest.update(block)
+        return digest.hexdigest()

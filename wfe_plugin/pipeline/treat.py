@@ -1,0 +1,193 @@
+"""The treatment that a prepared data directory was made with: apply it to new text, undo it on output.
+
+    python -m wfe_plugin.pipeline.treat apply DIR --side source < raw.txt > for-the-model.txt
+    python -m wfe_plugin.pipeline.treat undo  DIR < from-the-model.txt > summaries.txt
+    python -m wfe_plugin.pipeline.treat plain DIR < references.txt > comparable-references.txt
+
+Every command writes exactly one line for each line that it reads.
+"""
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Dict, Optional, TextIO
+
+from sacremoses import MosesDetokenizer, MosesTokenizer
+from subword_nmt.apply_bpe import BPE
+
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
+
+SIDES = ("source", "target")
+SETTINGS_FILE = "treatment.json"
+UNKNOWN = "<unk>"
+SEPARATOR = "@@"
+
+# fairseq would read these words as its own begin, end and padding marks.
+_RESERVED = re.compile(r"(?<!\S)<(s|/s|pad)>(?!\S)")
+
+# Words that Moses would cut where its detokeniser cannot glue them again.
+_PROTECTED = [
+    re.escape(UNKNOWN),
+    r"(?<!\w)\w+://\S*[\w/]",  # addresses
+    r"(?<![\w.-])\w[\w.-]*(?:[/_@&+:=~][\w.-]*\w)+",  # and/or, 1/2, 8:30, S&P, snake_case, a@b.org
+    r"(?<!\w)\w+\+{1,2}(?!\w)",  # C++, GTK+
+    r"(?<!\w)(?:[CF]#|#\d+)(?!\w)",  # C#, #11
+    r"(?<!\S)/\w[\w./-]*\w",  # /usr/share
+    r"(?<!\w)\w+\(\w?\)",  # main(), printf(3)
+]
+_STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
+
+
+class _Tokenizer(MosesTokenizer):
+    """Same results, two to three times the speed on news: sacremoses builds these sets anew for each full stop."""
+
+    _lower, _alpha = frozenset(MosesTokenizer.IsLower), frozenset(MosesTokenizer.IsAlpha)
+
+    def islower(self, text):
+        return self._lower.issuperset(text)
+
+    def isanyalpha(self, text):
+        return not self._alpha.isdisjoint(text)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is done to each line, in this order."""
+
+    tokenize: bool = False  # Moses tokenisation, by sacremoses
+    unk: bool = False  # the word UNK becomes <unk>, as in the Gigaword test set
+    lowercase: bool = False
+    digits: bool = False  # each digit becomes "#"
+    bpe: str = "none"  # joint, separate or none
+    merges: int = 0  # number of BPE merges; 0 without BPE
+
+
+def codes_file(directory: Path, settings: Settings, side: str) -> Path:
+    """Where the BPE codes of a side are kept: both sides share one file if learnt jointly."""
+    return Path(directory, "bpe.codes" if settings.bpe == "joint" else f"bpe.{side}.codes")
+
+
+def pieces_file(directory: Path, side: str) -> Path:
+    """Where the BPE pieces that occur in the training text of a side are kept."""
+    return Path(directory, f"bpe.{side}.pieces")
+
+
+class Treatment:
+    """Applies settings to lines that `clean_lines` made, and undoes them on model output."""
+
+    def __init__(self, settings: Settings, segmenters: Optional[Dict[str, BPE]] = None):
+        self.settings = settings
+        self.segmenters = segmenters or {}
+        self._tokenizer = _Tokenizer(lang="en")
+        self._detokenizer = MosesDetokenizer(lang="en")
+
+    @classmethod
+    def load(cls, directory) -> "Treatment":
+        """Read back what preprocess.sh left in `directory`."""
+        path = Path(directory, SETTINGS_FILE)
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))["settings"]
+        except (OSError, ValueError, KeyError) as error:
+            raise TextError(f"{path}: not a data directory made by preprocess.sh ({error})") from None
+        settings = Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+        return cls(settings, load_segmenters(Path(directory), settings))
+
+    def normalize(self, line: str) -> str:
+        """Everything but BPE."""
+        settings = self.settings
+        if settings.tokenize:
+            line = self._tokenize(line)
+        if settings.unk:
+            line = " ".join(UNKNOWN if word == "UNK" else word for word in line.split())
+        if settings.lowercase:
+            line = line.lower()
+        if settings.digits:
+            line = re.sub("[0-9]", "#", line)
+        if settings.bpe != "none":
+            # A "@@" of the text itself would later pass for a joint between BPE pieces.
+            line = re.sub("@(?=@)", "@ ", line)
+        # Tokenising may leave, and lower-casing may make, characters that are blanks to fairseq.
+        return " ".join(_RESERVED.sub(r"< \1 >", line).split())
+
+    def _tokenize(self, line: str) -> str:
+        # sacremoses neither cuts nor glues typographic quotation marks and apostrophes rightly.
+        line = line.translate(_STRAIGHT_QUOTES)
+        # It protects at most a thousand words in a line; a line with more goes without.
+        count = sum(len(re.findall(pattern, line, re.IGNORECASE)) for pattern in _PROTECTED)
+        protect = _PROTECTED if 0 < count <= 1000 else None
+        return self._tokenizer.tokenize(line, return_str=True, escape=False, protected_patterns=protect)
+
+    def segment(self, line: str, side: str) -> str:
+        """BPE alone."""
+        return self.segmenters[side].segment(line) if self.segmenters else line
+
+    def apply(self, line: str, side: str) -> str:
+        """Raw line to what the model reads (source) or writes (target)."""
+        return self.segment(self.normalize(line), side)
+
+    def undo(self, line: str) -> str:
+        """Model output to readable text. Case and digits cannot come back."""
+        if self.settings.bpe != "none":
+            line = re.sub(SEPARATOR + r"( |$)", "", line)
+        if self.settings.tokenize:
+            line = self._detokenizer.detokenize(line.split(), unescape=False)
+        return line
+
+    def plain(self, line: str) -> str:
+        """Raw line to how a perfect model's output would look after `undo`: for references."""
+        return self.undo(self.normalize(line))
+
+
+def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> Dict[str, BPE]:
+    """One BPE segmenter for each side.
+
+    With `pieces`, words of new text are split until all pieces are ones that the training text
+    of that side has; other pieces would be unknown to the model.
+    """
+    if settings.bpe == "none":
+        return {}
+    segmenters = {}
+    for side in SIDES:
+        known = set(pieces_file(directory, side).read_text(encoding="utf-8").split()) if pieces else None
+        with open(codes_file(directory, settings, side), encoding="utf-8") as codes:
+            segmenters[side] = BPE(codes, separator=SEPARATOR, vocab=known, glossaries=[UNKNOWN])
+    return segmenters
+
+
+def main(argv=None, output: TextIO = sys.stdout) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m wfe_plugin.pipeline.treat",
+        description="Apply the treatment of a prepared data directory to new text, or undo it on model output.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in (
+        ("apply", "raw text to what the model reads"),
+        ("undo", "model output to readable text"),
+        ("plain", "raw references to what a perfect output would look like after undo"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("directory", metavar="DIR", help="directory made by preprocess.sh")
+        if name == "apply":
+            command.add_argument("--side", choices=SIDES, default="source", help="default: %(default)s")
+    args = parser.parse_args(argv)
+    try:
+        treatment = Treatment.load(args.directory)
+        for number, line in enumerate(clean_lines(sys.stdin.buffer, "<stdin>"), start=1):
+            if len(line) > MAX_CHARACTERS:
+                raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
+            if args.command == "apply":
+                line = treatment.apply(line, args.side)
+            else:
+                line = getattr(treatment, args.command)(line)
+            output.write(line + "\n")
+    except TextError as error:
+        print(f"treat: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
