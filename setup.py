@@ -16,6 +16,8 @@ setup(
         # The fork of fairseq 0.12.2 that builds and imports on current Python and pip. Its import
         # name is `fairseq`, so pip would write it over a stock or self-built fairseq: who has one
         # installs with `pip install --no-deps .` (`make setup` notices and does so by itself).
+        # Where it must still be built, `make setup` is the short way: a plain `pip install .` works,
+        # but to compile it pip first downloads a second torch with gigabytes of CUDA.
         "fairseq-fixed==0.12.3.1",
         # Never an upper bound or a pin: pip would replace a torch built for the user's GPU.
         "torch>=1.13",

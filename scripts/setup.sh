@@ -40,18 +40,18 @@ if [ -x "$python" ]; then
             print("ours")
         except metadata.PackageNotFoundError:
             print("own" if util.find_spec("fairseq") else "none")' 2>/dev/null) || fairseq=none
-elif [ -n "$(ls -A "$VENV" 2>/dev/null)" ] || [ -f "$VENV" ]; then
+elif [ -n "$(ls -A "$VENV" 2>/dev/null)" ]; then
     die "$VENV exists but is no Python environment: remove it or choose another with VENV=..."
 else
     new=yes interpreter=$PYTHON
     command -v "$PYTHON" >/dev/null || die "'$PYTHON' not found: choose a Python 3.9 or newer with PYTHON=..."
 fi
 
-"$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 9))' ||
-    die "Python 3.9 or newer is needed, but $interpreter is $("$interpreter" -V 2>&1): choose another with PYTHON=..."
+"$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
+    die "Python 3.9 or newer is needed, but '$interpreter -V' says '$("$interpreter" -V 2>&1 | head -n 1)': choose another with PYTHON=..."
 
 if [ "$fairseq" = none ]; then
-    read -r compiler _ <<<"${CXX:-g++}" # CXX may hold options, or start with ccache
+    read -r compiler _ <<<"${CXX:-g++}" # CXX may hold options as well
     command -v "$compiler" >/dev/null ||
         die "C++ compiler '$compiler' not found, and fairseq must be compiled: install it (Debian, Ubuntu: apt install g++) or name another with CXX=..."
     "$interpreter" -c 'import os, sys, sysconfig
