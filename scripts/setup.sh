@@ -57,7 +57,7 @@ if [ "$fairseq" = none ]; then
     "$interpreter" -c 'import os, sys, sysconfig
 sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
         die "Python.h of $interpreter not found, and fairseq must be compiled: install it (Debian, Ubuntu: apt install python3-dev)"
-    say "installing into $VENV: 3 to 5 minutes, most of them compiling fairseq"
+    say "installing into $VENV: 3 to 5 minutes if the machine is idle, most of them compiling fairseq"
 else
     say "installing into $VENV"
 fi
