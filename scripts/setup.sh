@@ -20,7 +20,7 @@ die() { echo "setup: $*" >&2; exit 1; }
 # path, because the installation points to this directory.
 sum=$({ echo "$PWD"; cat setup.py pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
 if [ -x "$python" ] && grep -qsxF "[$EXTRAS] $sum" "$stamp"; then
-    say "$VENV is up to date"
+    say "$VENV is up to date (to install again, delete $stamp)"
     exit 0
 fi
 
