@@ -5,6 +5,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+# How far gates are open at the start of training: g is this many times the mean
+# spread of the votes of lines 4 to 6. See `WordFrequencyEstimator.reset_parameters`.
+OPEN_GATE = 25.0
+
 
 class FrequencyEstimate(NamedTuple):
     """What the WFE sub-model says of each sentence (Figure 2, output).
@@ -87,12 +91,26 @@ class WordFrequencyEstimator(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Estimates start near zero, with open gates.
+
+        The loss sums squares over the whole vocabulary: a random start would
+        drown the NLL for many updates.
+
+        The loss also sees only the product â = r̂ ⊙ ĝ, while decoding spends r̂.
+        From random gates it learns products such as 2 × 0.5 for words that
+        occur once, and the budget of 2 lets them repeat. From open gates it
+        learns frequencies in r̂, and closes gates only where that helps. Maxima
+        are above minima, so weights of +w for the maxima and -w for the minima
+        make g positive whatever the sentence.
+        """
         for hidden in (self.frequency_hidden, self.occurrence_hidden):
             nn.init.xavier_uniform_(hidden.weight)
-        # Estimates start near zero: the loss sums squares over the whole
-        # vocabulary, and a random start would drown the NLL for many updates.
         for output in (self.frequency_output, self.occurrence_output):
             nn.init.normal_(output.weight, std=0.01)
+        state_size = self.occurrence_hidden.out_features
+        with torch.no_grad():
+            self.occurrence_output.weight[:, :state_size] += OPEN_GATE / state_size
+            self.occurrence_output.weight[:, state_size:] -= OPEN_GATE / state_size
 
     def forward(self, states: Tensor, padding: Tensor) -> FrequencyEstimate:
         """
