@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """Write the demo's news corpus: made-up article sentences and their headlines.
 
-Every pair comes from the small grammar below; people and companies are invented,
-so nothing here is anybody's text. The grammar is built to tempt a headline model
-into repeating itself: articles name several countries, firms or people at once,
-headlines list some of them ("x , y and z") in an order of their own, and other
-names of the same kind stand by as distractors. About one headline in ten repeats
-a word rightly ("x beats y as x coach quits"); the article then says why.
+Every pair comes from the small grammar below; people and companies are invented. The grammar is built to tempt a
+headline model into repeating itself: articles name several countries, firms or people at once, headlines list some of
+them ("x , y and z"), now and then in another order, and other names of the same kind stand by as distractors. About
+one headline in ten repeats a word rightly ("x beats y as x coach quits"); the article then says why.
 
 How the grammar is written:
   (a|b|)     one of the alternatives, possibly nested or empty
-  {c1}       an entity or word; the first letters give its kind, the same slot is
-             the same thing in article and headline, different slots of one kind differ
+  {c1}       an entity or word of the kind "c"; the same slot is the same thing in article and headline
   {c1.adj}   the adjective of a country
   {c*}       a list of two or three entities of that kind
 Many kinds have two forms, one for the article and one for the headline: a person is
@@ -141,7 +138,7 @@ p election
   t: after {p2} said {p1} had cheated => {p1} wins {c1} vote , {p2} accuses {p1}
 p individual sport
   a: {p1} of {c1} won the {v1} open {sport} {prize} ahead of {p2} and {p3} of {c2}
-  a: {p2} and {p3} (were beaten|were defeated) by {c1.adj} champion {p1} in the (race|fight) for the {sport} {prize} in {v1}
+  a: {p2} and {p3} were (beaten|defeated) by {c1.adj} champion {p1} in the (race|fight) for the {sport} {prize} in {v1}
   h: {p1} (beats|tops) {p2} , {p3} for {v1} {prize} / {sport} : {p1} wins {prize} from {p2} and {p3}
   h: {c1.adj} {p1} takes {v1} {sport} {prize} from {p2}
   t: as {p2} fell to {p4} and later to {p1} => {sport} : {p1} beats {p2} , {p4} beats {p2}
@@ -220,11 +217,13 @@ t: (a day|hours) after the {t7} and {t8} (lost|tied) / (while|as) the {t7} , {t8
 """
 SAID = ("officials said", "(state|local) (radio|television) (said|reported)", "{p6} said", "{c6} said",
         "the {v6} (times|daily) reported")
-ORDERS = ("{lead} on {day} , {side} .", "on {day} , {lead} , {side} .", "{said} that {lead} , {side} .",
-          "{lead} , {side} , {said} .")
+ORDERS = ("{lead} , {side} .", "{lead} on {day} , {side} .", "on {day} , {lead} , {side} .",
+          "{said} that {lead} , {side} .")
+BARE_ORDERS = ("{said} that {lead} on {day} .", "on {day} , {lead} , {said} .")  # without a distractor
 TWIST_SHARE = 0.10  # of all pairs: as in real headlines, a word rightly recurs in about one of ten
 LIST_SIZES = (2, 3, 3, 3)  # most lists have three members: enough to lose track of them
-REORDER = 0.2  # how often a list is put into an order of its own
+REORDER = 0.1  # how often a list is put into an order of its own
+DISTRACTED = 0.7  # how often names stand by that do not belong in the headline
 SAME_KIND = 0.8  # how often the distractors are of the kind that the headline names
 
 CHOICE = re.compile(r"\(([^()]*)\)")
@@ -266,8 +265,8 @@ def _lexicon():
 
 LEXICON = _lexicon()
 # Names thin out with their rank as in the news, so that a model has favourites to fall back on.
-WEIGHTS = {kind: [1 / (rank + 30) for rank in range(len(words))] for kind, words in LEXICON.items()}
-# [(main kind of entity, {"a": articles, "h": headlines, "t": twists}), ...]
+WEIGHTS = {kind: [1 / (rank + 100) for rank in range(len(words))] for kind, words in LEXICON.items()}
+# GRAMMAR: [(main kind of entity, {"a": articles, "h": headlines, "t": twists}), ...]
 GRAMMAR = [(block[0], _fields(block.split("\n", 1)[1])) for block in re.split(r"\n(?=\S)", EVENTS.strip())]
 SIDES = _fields(DISTRACTORS)
 
@@ -284,9 +283,8 @@ class Story:
         """Return the forms of slot `number` of `kind`, drawn at its first use."""
         if (kind, number) not in self.facts:
             taken = {forms for (other, _), forms in self.facts.items() if other == kind}
-            forms = None
-            while forms is None or forms in taken:
-                forms = self.rng.choices(LEXICON[kind], WEIGHTS[kind])[0]
+            while (forms := self.rng.choices(LEXICON[kind], WEIGHTS[kind])[0]) in taken:
+                pass
             self.facts[kind, number] = forms
         return self.facts[kind, number]
 
@@ -318,7 +316,8 @@ def make_pair(rng):
         else:
             side_kind = kind if rng.random() < SAME_KIND else rng.choice(sorted(SIDES))
             side, headline = rng.choice(SIDES[side_kind]), rng.choice(rules["h"])
-        order = rng.choice(ORDERS).replace("{said}", rng.choice(SAID))
+        orders = ORDERS if twist or rng.random() < DISTRACTED else BARE_ORDERS
+        order = rng.choice(orders).replace("{said}", rng.choice(SAID))
         article = story.write(order.replace("{lead}", rng.choice(rules["a"])).replace("{side}", side))
         title = story.write(headline, headline=True)
         words = title.split()
