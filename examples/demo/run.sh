@@ -9,7 +9,7 @@ replaced. The defaults take less than ten minutes on two cores."
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 plugin=$(cd "$here/../../wfe_plugin" && pwd)
-out=$here/../../demo-out epochs=8 train_size=16000 seed=1
+out=$here/../../demo-out epochs=7 train_size=16000 seed=1
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -71,7 +71,7 @@ follow() {
 follow $$ & follower=$!
 trap 'kill $follower 2>/dev/null || true' EXIT
 train encdec --without-wfe & baseline=$!
-train wfe & bounded=$!
+train wfe --wfe-budget-weight 1 & bounded=$!
 trap 'kill $follower $baseline $bounded 2>/dev/null || true' EXIT INT TERM
 status=0
 wait $baseline || status=1
