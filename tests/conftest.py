@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 
 # The same examples in every run: a failure can be repeated, and a green run is
-# not luck. `tests/stress` draws new ones.
+# not luck.
 settings.register_profile(
     "repeatable",
     derandomize=True,

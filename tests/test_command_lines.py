@@ -9,6 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
+from toy import toy_task
+
+from wfe_plugin.generation.generator import WFESequenceGenerator
+from wfe_plugin.models.wfe_lstm import WFELSTMConfig
 
 PLUGIN = Path(__file__).parent.parent / "wfe_plugin"
 
@@ -94,10 +99,19 @@ def test_training_resumes(trained, corpus):
     assert (corpus / "wfe" / "checkpoint3.pt").exists()
 
 
-def test_validation_decodes_with_the_bound(trained):
+def test_validation_measures_bleu(trained):
+    """That it decodes with the bound is tested without a command line, below."""
     _, second = trained
     assert re.search(r'"valid_bleu": "[0-9.]+"', second)
     assert "example hypothesis:" in second
+
+
+def test_validation_decodes_with_the_bound():
+    task = toy_task(8, eval_bleu=True, eval_bleu_args='{"beam": 2}')
+    config = WFELSTMConfig(max_source_positions=9, max_target_positions=9)
+    task.build_model(OmegaConf.create({**vars(config), "_name": "wfe_lstm"}))
+    assert type(task.sequence_generator) is WFESequenceGenerator
+    assert task.sequence_generator.beam_size == 2
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +134,7 @@ def test_generate_in_each_mode(generated):
     }
     outputs["full"] = hypotheses(generated())
     assert all(len(output) == 20 for output in outputs.values())
-    assert outputs["full"] != outputs["off"]
+    assert outputs["full"] != outputs["off"] != outputs["bound"]
 
 
 def test_interactive_decodes_as_generate_does(corpus, generated):
@@ -169,8 +183,10 @@ def test_hub_interface(corpus, generated):
 
 
 def test_ensemble_of_two(generated):
-    output = generated("--path", "wfe/checkpoint2.pt:wfe/checkpoint3.pt")
+    output = generated("--path", "wfe/checkpoint1.pt:wfe/checkpoint3.pt")
     assert len(hypotheses(output)) == 20
+    scores = re.findall(r"^H-\d+\t(\S+)", output, re.MULTILINE)
+    assert scores != re.findall(r"^H-\d+\t(\S+)", generated(), re.MULTILINE)
 
 
 def test_model_without_head_says_what_to_do(corpus):

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from fairseq.logging import metrics
+from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 from literal_search import LiteralSearch
 from toy import toy_batch, toy_model, toy_sources, toy_task
 
@@ -80,6 +81,16 @@ def test_model_without_head_gets_plain_nll():
     loss, _, log = criterion_of(task)(toy_model(task, without_wfe=True), batch)
     assert loss.item() == log["nll_loss"].item()
     assert "wfe_loss" not in log
+
+
+def test_other_models_of_fairseq_get_plain_nll():
+    """The stock `lstm` knows nothing of WFE."""
+    task = toy_task(WORDS)
+    encoder = LSTMEncoder(task.source_dictionary, 4, 5)
+    decoder = LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5)
+    batch = toy_batch(task, SOURCES, TARGETS)
+    loss, _, log = criterion_of(task)(LSTMModel(encoder, decoder), batch)
+    assert loss.item() == log["nll_loss"].item()
 
 
 def test_label_smoothing_changes_the_loss_and_not_the_nll():

@@ -1,5 +1,6 @@
 """Options of generation that a hard mask could break: each does what users expect."""
 
+import copy
 import math
 from argparse import Namespace
 
@@ -69,6 +70,20 @@ class TestPrefix:
         assert all(words_of(h, EOS)[0] == 6 for h in starts[1])
         assert all(words_of(h, EOS) == [7] for h in starts[2])
 
+    def test_prefixes_stay_with_their_sentences(self):
+        """Also when another sentence of the batch is finished and leaves it."""
+        task = toy_task(WORDS)
+        model = toy_model(task, 1)
+        batch = toy_batch(task, [[4, 5, 6], [7, 8], [9]])
+        model.wfe_head = FixedEstimates(budget() * 3, WIDE_OPEN * 3)
+        prefix = torch.tensor([[4, EOS, 1, 1], [5, 6, 5, 5], [7, 7, 7, 8]])
+        found = generate(
+            task, [model], batch, prefix_tokens=prefix, no_repeat_ngram_size=1
+        )
+        starts = [found[number] for number in batch["id"].tolist()]
+        outputs = [words_of(hypotheses[0], EOS) for hypotheses in starts]
+        assert outputs == [[4], [5, 6, 5, 5], [7, 7, 7, 8]]
+
     def test_prefix_that_repeats_an_ngram_is_kept(self):
         task = toy_task(WORDS)
         model = bounded_model(task, w1=3.0, w2=3.0)
@@ -120,11 +135,43 @@ class TestConstraints:
                 # Others still keep to their budgets.
                 assert words.count(5) <= 1 and words.count(6) <= 1
                 assert not {4, 7, 8} & set(words)
+            # So do constrained words, unless there is no other way.
+            assert [found[0].count(word) for word in (9, 10, 11)] == [2, 1, 1]
+
+    def test_constraints_that_do_not_fit_are_refused(self):
+        task = toy_task(WORDS)
+        constraints = pack_constraints([[torch.tensor([9, 10, 11])]])
+        with pytest.raises(ValueError, match="--max-len-b"):
+            self.constrained(
+                task, bounded_model(task), constraints, "ordered", 0, max_len_b=2
+            )
+
+    def test_no_constraints_given(self):
+        task = toy_task(WORDS)
+        with pytest.raises(ValueError, match="fairseq-interactive"):
+            self.constrained(task, bounded_model(task), None, "ordered", 0)
+
+    def test_constraints_stay_with_their_sentences(self):
+        """Also when another sentence of the batch is finished and leaves it."""
+        task = toy_task(WORDS)
+        model = toy_model(task, 3)
+        sources = [[4, 5, 6], [7, 8], [9]]
+        batch = toy_batch(task, sources)
+        model.wfe_head = FixedEstimates(budget() * 3, WIDE_OPEN * 3)
+        wishes = [[9], [10, 5, 10, 4], [11, 4, 6]]
+        constraints = pack_constraints([[torch.tensor(wish)] for wish in wishes])
+        options = Namespace(
+            beam=3, max_len_b=9, constraints="ordered", no_repeat_ngram_size=1
+        )
+        found = task.inference_step(
+            task.build_generator([model], options), [model], batch, constraints=constraints
+        )
+        assert [words_of(hypotheses[0], EOS) for hypotheses in found] == wishes
 
     @staticmethod
-    def constrained(task, model, constraints, kind, ngram):
+    def constrained(task, model, constraints, kind, ngram, max_len_b=12):
         options = Namespace(
-            beam=6, max_len_b=12, constraints=kind, no_repeat_ngram_size=ngram
+            beam=6, max_len_b=max_len_b, constraints=kind, no_repeat_ngram_size=ngram
         )
         generator = task.build_generator([model], options)
         batch = toy_batch(task, [[4, 5, 6]])
@@ -148,6 +195,16 @@ class TestSampling:
         for words in found:
             assert set(words) <= {4, 7}
             assert words.count(4) <= 1 and words.count(7) <= 2
+
+    def test_forced_words_with_closed_gates(self):
+        """exp(-120) is zero in float32, but a forced word has no alternative."""
+        task = toy_task(WORDS)
+        model = toy_model(task, 0)
+        model.wfe_head = FixedEstimates(budget(), [[-120.0] * VOCABULARY])
+        found = outputs(
+            task, model, beam=3, sampling=True, prefix_tokens=torch.tensor([[4, 5]])
+        )
+        assert found == [[4, 5]] * 3
 
     def test_top_p_is_taken_of_a_distribution(self):
         """Gates of 1e-4 leave so little mass that 0.5 of the whole never comes
@@ -244,6 +301,15 @@ class TestNgramBlocking:
         assert any(self.repeats(words, n) for words in self.search(0))
         assert not any(self.repeats(words, n) for words in self.search(n))
 
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_also_without_the_bound(self, n):
+        """For the baseline: `off` with fairseq's option, mended."""
+        task = toy_task(WORDS, wfe_decoding="off")
+        for seed in range(10):
+            model = toy_model(task, seed, without_wfe=True)
+            found = outputs(task, model, no_repeat_ngram_size=n, max_len_b=7)
+            assert found and not any(self.repeats(words, n) for words in found)
+
     def test_single_words_blocked_but_not_eos(self):
         """fairseq has EOS at the start of every hypothesis, where n=1 finds it."""
         task = toy_task(WORDS)
@@ -314,7 +380,29 @@ class TestBoundedEos:
         assert sorted(words) == [4, 5]
 
 
+def test_hub_models_can_align_although_fairseq_switched_attention_off():
+    task = toy_task(WORDS)
+    model = toy_model(task, 0)
+    model.decoder.make_generation_fast_(need_attn=False)
+    ((best, *_),) = generate(
+        task, [model], toy_batch(task, [[4, 5]]), print_alignment="hard", min_len=1
+    )
+    assert best["alignment"]
+
+
+def test_generators_can_be_copied():
+    task = toy_task(WORDS)
+    generator = task.build_generator([toy_model(task)], Namespace(beam=3))
+    assert copy.deepcopy(generator).search.eos == EOS
+
+
 class TestRefused:
+    def test_alignment_of_references(self):
+        task = toy_task(WORDS)
+        options = Namespace(score_reference=True, print_alignment="hard")
+        with pytest.raises(ValueError, match="--print-alignment"):
+            task.build_generator([toy_model(task)], options)
+
     def test_model_without_head(self):
         task = toy_task(WORDS)
         model = toy_model(task, without_wfe=True)

@@ -41,6 +41,19 @@ def test_user_dir(tmp_path, place):
     )
 
 
+WITHOUT_FAIRSEQ = """
+import sys
+sys.modules["fairseq"] = None
+from wfe_plugin.evaluation import repetition
+from wfe_plugin.method import bound, estimator, loss, ngram_blocking
+"""
+
+
+def test_method_and_evaluation_work_where_there_is_no_fairseq():
+    environment = {**os.environ, "PYTHONPATH": str(PLUGIN.parent)}
+    subprocess.run([sys.executable, "-c", WITHOUT_FAIRSEQ], env=environment, check=True)
+
+
 def imported_modules(path: Path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

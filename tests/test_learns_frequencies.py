@@ -59,7 +59,6 @@ def model(task, held_out):
         decoder_embed_dim=32,
         decoder_hidden_size=48,
         decoder_layers=1,
-        left_pad_source=True,
         max_source_positions=99,
         max_target_positions=99,
     )
@@ -77,17 +76,23 @@ def model(task, held_out):
 
 
 def test_budgets_of_held_out_sentences(task, model, held_out):
-    """Budgets as the paper rounds estimates: twice where twice is right."""
+    """A second use is free where twice is right, and costs where it is not.
+
+    Within its margin, Equation 6 does not mind r̂ = 1.25 for a word that occurs
+    once, which allows a second use at the cost of -log 0.25. So what counts is
+    how much of the budget is left after the first use.
+    """
     batch = batch_of(task, held_out)
     with torch.no_grad():
         _, extra = model(**batch["net_input"])
     estimate = extra["wfe"]
     truth = true_frequencies(batch["target"], estimate.r.size(1), PAD)
-    budget = (estimate.r_hat + 0.5).floor()
-    shares = {
-        times: budget[truth == times].eq(times).float().mean().item() for times in (1, 2)
-    }
-    assert shares[1] > 0.9 and shares[2] > 0.9, shares
+    left_for_second_use = (estimate.r_hat - 1).clamp(0, 1)
+    twice, once = left_for_second_use[truth == 2], left_for_second_use[truth == 1]
+    assert estimate.r_hat[truth == 2].gt(1).float().mean().item() > 0.95
+    assert twice.gt(0.5).float().mean().item() > 0.9
+    assert once.lt(0.5).float().mean().item() > 0.9
+    assert once.median().item() < 0.1 and twice.median().item() > 0.9
     absent = estimate.a_hat[:, FIRST_WORD:][truth[:, FIRST_WORD:] == 0]
     assert absent.lt(0.5).float().mean().item() > 0.95
 

@@ -97,8 +97,7 @@ class TestEstimates:
 
 def parameter_shapes(**config):
     task = toy_task(WORDS)
-    settings = WFELSTMConfig(
-        left_pad_source=True, max_source_positions=9, max_target_positions=9
+    settings = WFELSTMConfig( max_source_positions=9, max_target_positions=9
     )
     for name, value in config.items():
         setattr(settings, name, value)

@@ -43,7 +43,6 @@ def toy_model(
         encoder_hidden_size=hidden_size,
         decoder_embed_dim=4,
         decoder_hidden_size=hidden_size,
-        left_pad_source=True,
         max_source_positions=1024,
         max_target_positions=1024,
     )

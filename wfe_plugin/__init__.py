@@ -1,19 +1,27 @@
 """Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves.
 
 Importing this package registers its task, models and criterion with fairseq, and
-lets torch's safe unpickler load fairseq's checkpoints.
+lets torch's safe unpickler load fairseq's checkpoints. The method and the evaluation
+can be used where there is no fairseq.
 """
 
+import importlib.util
 import logging
 
-# On import, fairseq recommends packages that none of ours uses.
-_disabled = logging.root.manager.disable
-logging.disable(logging.INFO)
 
-from wfe_plugin import safe_loading  # noqa: E402
-from wfe_plugin.criterions import nll_wfe  # noqa: E402, F401  (registers)
-from wfe_plugin.models import wfe_lstm  # noqa: E402, F401  (registers)
-from wfe_plugin.tasks import summarization_wfe  # noqa: E402, F401  (registers)
+def _register_with_fairseq() -> None:
+    from wfe_plugin import safe_loading
+    from wfe_plugin.criterions import nll_wfe  # noqa: F401
+    from wfe_plugin.models import wfe_lstm  # noqa: F401
+    from wfe_plugin.tasks import summarization_wfe  # noqa: F401
 
-logging.disable(_disabled)
-safe_loading.allow_fairseq_checkpoints()
+    safe_loading.allow_fairseq_checkpoints()
+
+
+if importlib.util.find_spec("fairseq") is not None:
+    _disabled = logging.root.manager.disable
+    logging.disable(logging.INFO)  # advice of fairseq on packages that we do not use
+    try:
+        _register_with_fairseq()
+    finally:
+        logging.disable(_disabled)

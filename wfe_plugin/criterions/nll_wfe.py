@@ -56,7 +56,7 @@ class NLLWithWFEConfig(FairseqDataclass):
 
 @register_criterion("nll_wfe", dataclass=NLLWithWFEConfig)
 class NLLWithWFECriterion(FairseqCriterion):
-    """NLL + weight × Ψ^wfe; plain NLL for a model without a WFE sub-model.
+    """NLL + weight × Ψ^wfe; plain NLL for any model without a WFE sub-model.
 
     Logged: `loss`, what is minimised, in nats a sentence (or token, as
     averaged); `nll_loss` in bits a token and its `ppl`, as all of fairseq's
@@ -111,7 +111,8 @@ class NLLWithWFECriterion(FairseqCriterion):
             "ntokens": sample["ntokens"],
             "nsentences": sentences,
         }
-        estimate = net_output[1]["wfe"]
+        extra = net_output[1]
+        estimate = extra.get("wfe") if isinstance(extra, dict) else None
         if estimate is not None:
             a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
             wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()

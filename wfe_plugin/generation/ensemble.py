@@ -8,6 +8,7 @@ from fairseq.sequence_generator import EnsembleModel
 from torch import Tensor
 
 from wfe_plugin.method.bound import (
+    LAST_RESORT,
     FrequencyBound,
     add_log_mask,
     frequency_bound,
@@ -20,11 +21,6 @@ from wfe_plugin.method.ngram_blocking import repeating_words
 # `forward_encoder`, beside the inputs of the encoder.
 PREFIX_TOKENS = "wfe_prefix_tokens"
 CONSTRAINT_TOKENS = "wfe_constraint_tokens"
-
-# Budget of a bounded EOS whose estimate is zero: so expensive that it is only
-# taken where nothing else is left, but not impossible. A search in which no
-# hypothesis can end has no result.
-LAST_RESORT = 1e-30
 
 
 class EncodedBatch(NamedTuple):
@@ -53,7 +49,6 @@ class BoundedEnsemble(EnsembleModel):
         decoding: `full`, `bound` or `gate`
         bound_eos: bound EOS as any other word
         no_repeat_ngram_size: block repeated n-grams of this size; 0 blocks none
-        renormalize: make the bounded scores a distribution again (for sampling)
     """
 
     def __init__(
@@ -64,7 +59,6 @@ class BoundedEnsemble(EnsembleModel):
         decoding: str = "full",
         bound_eos: bool = False,
         no_repeat_ngram_size: int = 0,
-        renormalize: bool = False,
     ):
         super().__init__(models)
         self.pad = pad
@@ -72,7 +66,6 @@ class BoundedEnsemble(EnsembleModel):
         self.decoding = decoding
         self.bound_eos = bound_eos
         self.no_repeat_ngram_size = no_repeat_ngram_size
-        self.renormalize = renormalize
 
     def forward_encoder(self, net_input) -> EncodedBatch:
         net_input = dict(net_input)
@@ -85,6 +78,7 @@ class BoundedEnsemble(EnsembleModel):
             self.decoding,
             unbounded=None if self.bound_eos else self.eos,
             minimum_budget=self.minimum_budget(estimate.r, prefix, constraints),
+            floor=self.floor(estimate.r, constraints),
         )
         sentences = torch.arange(bound.budget.size(0), device=bound.budget.device)
         return EncodedBatch(encoder_outs, sentences, bound, prefix, constraints)
@@ -113,19 +107,31 @@ class BoundedEnsemble(EnsembleModel):
     ) -> Optional[Tensor]:
         """Budgets that the user's wishes call for, (sentences, vocabulary).
 
-        A forced prefix may use its words as often as it has them. Constrained
-        words are not bounded: a hypothesis that has spent such a word elsewhere
-        could not be completed. EOS must stay possible if it is bounded at all.
+        A forced prefix and constraints may use their words as often as they
+        have them.
         """
-        if prefix is None and constraints is None and not self.bound_eos:
+        wishes = [words for words in (prefix, constraints) if words is not None]
+        if not wishes:
             return None
         minimum = torch.zeros_like(like)
-        if prefix is not None:
-            minimum.scatter_add_(1, prefix, torch.ones_like(prefix).type_as(minimum))
-        if constraints is not None:
-            minimum.scatter_(1, constraints, float("inf"))
-        minimum[:, self.eos] = LAST_RESORT
+        for words in wishes:
+            minimum.scatter_add_(1, words, torch.ones_like(words).type_as(minimum))
+        minimum[:, self.eos] = 0.0  # a prefix may end in EOS, which is no wish for more
         return minimum
+
+    def floor(self, like: Tensor, constraints: Optional[Tensor]) -> Optional[Tensor]:
+        """LAST_RESORT at words that must stay possible, (sentences, vocabulary).
+
+        A search in which no hypothesis can end has no result, and a hypothesis
+        that spent a constrained word elsewhere could not be completed.
+        """
+        if constraints is None and not self.bound_eos:
+            return None
+        floor = torch.zeros_like(like)
+        floor[:, self.eos] = LAST_RESORT
+        if constraints is not None:
+            floor.scatter_(1, constraints, LAST_RESORT)
+        return floor
 
     def reorder_encoder_out(self, encoded: EncodedBatch, new_order) -> EncodedBatch:
         sentence = encoded.sentence[new_order]
@@ -133,7 +139,7 @@ class BoundedEnsemble(EnsembleModel):
             # Hypotheses changed places within their sentences only, and all
             # that belongs to a sentence stays where it is.
             return encoded
-        left, where = torch.unique_consecutive(sentence, return_inverse=True)
+        left = torch.unique_consecutive(sentence)
         known = torch.unique_consecutive(encoded.sentence)
         encoder_outs = super().reorder_encoder_out(encoded.encoder_outs, new_order)
         encoded = encoded._replace(encoder_outs=encoder_outs, sentence=sentence)
@@ -156,8 +162,6 @@ class BoundedEnsemble(EnsembleModel):
         lprobs = add_log_mask(lprobs, encoded.bound, generated)
         if self.no_repeat_ngram_size > 0:
             self.block_ngrams(lprobs, generated, encoded)
-        if self.renormalize:
-            lprobs = torch.log_softmax(lprobs, dim=-1)
         return lprobs, attention
 
     def block_ngrams(

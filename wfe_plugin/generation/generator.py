@@ -48,7 +48,6 @@ class WFESequenceGenerator(SequenceGenerator):
             decoding=decoding,
             bound_eos=bound_eos,
             no_repeat_ngram_size=no_repeat_ngram_size,
-            renormalize=isinstance(search_strategy, search.Sampling),
         )
         super().__init__(
             ensemble,
@@ -60,6 +59,9 @@ class WFESequenceGenerator(SequenceGenerator):
         )
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
         self.print_alignment = print_alignment
+        if print_alignment is not None:
+            for model in models:  # fairseq's hub interface switches attention off
+                model.decoder.make_generation_fast_(need_attn=True)
 
     @torch.no_grad()
     def generate(self, models, sample, **kwargs):
@@ -79,12 +81,23 @@ class WFESequenceGenerator(SequenceGenerator):
             net_input[PREFIX_TOKENS] = prefix_tokens
         if constraints is not None:
             net_input[CONSTRAINT_TOKENS] = self.constrained_words(constraints)
-        return super()._generate(
+        elif self.search.supports_constraints:
+            raise ValueError(
+                "--constraints: no constraints came with the source sentences; give "
+                "them to fairseq-interactive, each after a tab at the end of a line"
+            )
+        finalized = super()._generate(
             {**sample, "net_input": net_input},
             prefix_tokens=prefix_tokens,
             constraints=constraints,
             bos_token=bos_token,
         )
+        if not all(finalized):
+            raise ValueError(
+                "no output within the maximum length meets the constraints of a "
+                "sentence; allow longer ones with --max-len-b"
+            )
+        return finalized
 
     def constrained_words(self, constraints: Tensor) -> Tensor:
         """Words of fairseq's packed constraints, (sentences, n), filled with pad.

@@ -4,6 +4,8 @@ import torch
 from fairseq.search import DiverseBeamSearch, Sampling
 from torch import Tensor, nn
 
+from wfe_plugin.method.ngram_blocking import repeating_words
+
 
 class WatchedSearch:
     """A fairseq search strategy that remembers which sentences can go on.
@@ -22,6 +24,8 @@ class WatchedSearch:
         self.stop_on_max_len = True
 
     def __getattr__(self, name):
+        if name == "search":  # not there yet, while an object is being copied
+            raise AttributeError(name)
         return getattr(self.search, name)
 
     def step(self, step, lprobs, scores, prev_output_tokens, original_batch_idxs):
@@ -33,7 +37,11 @@ class WatchedSearch:
         # beam, which is where they stay when sampling, but not otherwise.
         finished = prev_output_tokens[:, 1:].eq(self.search.eos).any(dim=1)
         finished = finished.view(sentences, beam_size)
-        if finished.any() and not isinstance(self.search, Sampling):
+        if isinstance(self.search, Sampling):
+            # What is left under the bound is no distribution, but top-p takes
+            # it for one, and very small numbers would underflow.
+            lprobs = torch.log_softmax(lprobs, dim=-1)
+        elif finished.any():
             lprobs = lprobs.masked_fill(finished.unsqueeze(-1), float("-inf"))
         scores, words, beams = self.search.step(
             step, lprobs, scores, prev_output_tokens, original_batch_idxs
@@ -52,6 +60,24 @@ class WatchedSearch:
         if step == 0:
             self.ids = ids
         return ids.unsqueeze(1).eq(self.ids.unsqueeze(0)).long().argmax(dim=1)
+
+
+class NgramBlocker(nn.Module):
+    """Stands in for fairseq's n-gram blocker, which works with CUDA alone.
+
+    Without its CUDA extension, fairseq's compares with the padded end of its
+    buffer and finds nothing. Blocking single words, it blocks EOS, which it
+    finds at the start of each hypothesis.
+    """
+
+    def __init__(self, size: int, pad: int, eos: int):
+        super().__init__()
+        self.size, self.pad, self.eos = size, pad, eos
+
+    def forward(self, tokens, lprobs: Tensor, bsz: int, beam_size: int, step: int):
+        blocked = repeating_words(tokens[:, 1 : step + 1], self.size, self.pad)
+        blocked = blocked.masked_fill(blocked.eq(self.eos), self.pad)
+        return lprobs.scatter(1, blocked, float("-inf"))
 
 
 class MinimumLength(nn.Module):

@@ -22,12 +22,23 @@ class FrequencyBound(NamedTuple):
 
     budget: Tensor  # r̂; +inf where a word is not bounded
     log_gate: Tensor  # log ĝ; 0 where a word is not gated
+    floor: Optional[Tensor]  # what is left of a spent budget at least; None: nothing
     first_mask: Tensor  # ã_1, the log-mask of the first step
 
 
-def log_mask(budget_left: Tensor, log_gate: Tensor) -> Tensor:
+# What is left of the spent budget of a word that must stay possible: so little
+# that the word is only taken where there is no other way.
+LAST_RESORT = 1e-30
+
+
+def log_mask(
+    budget_left: Tensor, log_gate: Tensor, floor: Optional[Tensor] = None
+) -> Tensor:
     """ã_j = log(ClipReLU_1(r̃_j) ⊙ ĝ) (Equation 4); -inf where nothing is left."""
-    return budget_left.clamp(0.0, 1.0).log() + log_gate
+    clipped = budget_left.clamp(0.0, 1.0)
+    if floor is not None:
+        clipped = torch.maximum(clipped, floor)
+    return clipped.log() + log_gate
 
 
 def frequency_bound(
@@ -35,6 +46,7 @@ def frequency_bound(
     mode: str = "full",
     unbounded: Optional[int] = None,
     minimum_budget: Optional[Tensor] = None,
+    floor: Optional[Tensor] = None,
 ) -> FrequencyBound:
     """Prepare the bound of a batch of sentences.
 
@@ -44,6 +56,8 @@ def frequency_bound(
         unbounded: index of a word that is free of both (EOS)
         minimum_budget: (sentences, vocabulary), budgets that words have at
             least, whatever the estimate says: words that the user forces
+        floor: (sentences, vocabulary), LAST_RESORT at words that must stay
+            possible and 0 elsewhere
     """
     budget = estimate.r_hat
     log_gate = estimate.log_g_hat
@@ -58,12 +72,18 @@ def frequency_bound(
     if unbounded is not None:
         budget[:, unbounded] = float("inf")
         log_gate[:, unbounded] = 0.0
-    return FrequencyBound(budget, log_gate, log_mask(budget, log_gate))
+    first_mask = log_mask(budget, log_gate, floor)
+    return FrequencyBound(budget, log_gate, floor, first_mask)
 
 
 def select_sentences(bound: FrequencyBound, sentences: Tensor) -> FrequencyBound:
     """The bound of the given sentences (indices), in that order."""
-    return FrequencyBound(*(field.index_select(0, sentences) for field in bound))
+    return FrequencyBound(
+        *(
+            None if field is None else field.index_select(0, sentences)
+            for field in bound
+        )
+    )
 
 
 def occurrences(words: Tensor) -> Tensor:
@@ -96,15 +116,22 @@ def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Te
     masked = lprobs.view(sentences, -1, vocabulary) + bound.first_mask.unsqueeze(1)
     masked = masked.view(rows, vocabulary)
     if generated.size(1) > 0:
-        by_sentence = generated.reshape(sentences, -1)
+        budget, log_gate, floor = at_words(bound, generated.reshape(sentences, -1))
         # Equation 5: r̃_j = r̂ less one for each time that the word was generated.
-        budget_left = bound.budget.gather(1, by_sentence).view_as(
-            generated
-        ) - occurrences(generated)
-        log_gate = bound.log_gate.gather(1, by_sentence).view_as(generated)
-        corrected = lprobs.gather(1, generated) + log_mask(budget_left, log_gate)
-        masked.scatter_(1, generated, corrected)
+        spent = occurrences(generated).view_as(budget)
+        mask = log_mask(budget - spent, log_gate, floor).view_as(generated)
+        masked.scatter_(1, generated, lprobs.gather(1, generated) + mask)
     return masked
+
+
+def at_words(bound: FrequencyBound, words: Tensor):
+    """Budget, log-gate and floor of some words of each sentence.
+
+    Args:
+        words: (sentences, number of words)
+    """
+    floor = None if bound.floor is None else bound.floor.gather(1, words)
+    return bound.budget.gather(1, words), bound.log_gate.gather(1, words), floor
 
 
 def reference_log_mask(bound: FrequencyBound, target: Tensor) -> Tensor:
@@ -122,5 +149,5 @@ def reference_log_mask(bound: FrequencyBound, target: Tensor) -> Tensor:
     earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(
         -1
     )
-    budget_left = bound.budget.gather(1, target) - (same & earlier).sum(dim=2)
-    return log_mask(budget_left, bound.log_gate.gather(1, target))
+    budget, log_gate, floor = at_words(bound, target)
+    return log_mask(budget - (same & earlier).sum(dim=2), log_gate, floor)

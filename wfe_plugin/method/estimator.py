@@ -99,7 +99,7 @@ class WordFrequencyEstimator(nn.Module):
         The loss also sees only the product â = r̂ ⊙ ĝ, while decoding spends r̂.
         From random gates it learns products such as 2 × 0.5 for words that
         occur once, and the budget of 2 lets them repeat. From open gates it
-        learns frequencies in r̂, and closes gates only where that helps. Maxima
+        learns frequencies in r̂ first. Maxima
         are above minima, so weights of +w for the maxima and -w for the minima
         make g positive whatever the sentence.
         """

@@ -35,7 +35,6 @@ class BiLSTMEncoder(FairseqEncoder):
         num_layers: number of LSTM layers
         dropout: probability, on embeddings, between layers and on the outputs
         sum_directions: sum the directions' states instead of concatenating them
-        left_pad: whether source sentences come padded on the left
         max_source_positions: longest source sentence accepted
     """
 
@@ -47,12 +46,10 @@ class BiLSTMEncoder(FairseqEncoder):
         num_layers: int,
         dropout: float,
         sum_directions: bool,
-        left_pad: bool,
         max_source_positions: int,
     ):
         super().__init__(dictionary)
         self.padding_idx = dictionary.pad()
-        self.left_pad = left_pad
         self.max_source_positions = max_source_positions
         self.sum_directions = sum_directions
         self.state_size = hidden_size if sum_directions else 2 * hidden_size
@@ -69,13 +66,13 @@ class BiLSTMEncoder(FairseqEncoder):
     def forward(self, src_tokens: Tensor, src_lengths: Tensor) -> BiLSTMEncoderOut:
         """
         Args:
-            src_tokens: (sentences, time)
+            src_tokens: (sentences, time), padded on either side
             src_lengths: (sentences,), longest first or in any other order
         """
-        if self.left_pad:
-            src_tokens = utils.convert_padding_direction(
-                src_tokens, self.padding_idx, left_to_right=True
-            )
+        # Whatever --left-pad-source says, fairseq-interactive pads on the left.
+        src_tokens = utils.convert_padding_direction(
+            src_tokens, self.padding_idx, left_to_right=True
+        )
         padding = src_tokens.eq(self.padding_idx).t()
         x = self.dropout(self.embed_tokens(src_tokens)).transpose(0, 1)
         run = run_padded if x.device.type == "cpu" else run_packed

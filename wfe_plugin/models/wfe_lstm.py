@@ -52,7 +52,6 @@ class WFELSTMConfig(FairseqDataclass):
             "decode such a model with --wfe-decoding off"
         },
     )
-    left_pad_source: bool = II("task.left_pad_source")
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
@@ -82,7 +81,6 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
             num_layers=cfg.encoder_layers,
             dropout=cfg.dropout,
             sum_directions=cfg.encoder_states == "sum",
-            left_pad=cfg.left_pad_source,
             max_source_positions=cfg.max_source_positions,
         )
         decoder = LSTMDecoder(

@@ -8,6 +8,7 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from wfe_plugin.generation.generator import WFESequenceGenerator
 from wfe_plugin.generation.scorer import WFESequenceScorer
+from wfe_plugin.generation.search import NgramBlocker
 from wfe_plugin.method.bound import DECODING_MODES
 
 
@@ -64,21 +65,23 @@ class SummarizationWFETask(TranslationTask):
         decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
         bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
         if decoding == "off" or seq_gen_cls is not None:
-            return super().build_generator(
+            generator = super().build_generator(
                 models,
                 args,
                 seq_gen_cls=seq_gen_cls,
                 extra_gen_cls_kwargs=extra_gen_cls_kwargs,
                 prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
             )
+            if getattr(generator, "repeat_ngram_blocker", None) is not None:
+                generator.repeat_ngram_blocker = NgramBlocker(
+                    args.no_repeat_ngram_size, generator.pad, generator.eos
+                )
+            return generator
         refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn)
         print_alignment = getattr(args, "print_alignment", None)
         if getattr(args, "score_reference", False):
             return WFESequenceScorer(
-                self.target_dictionary,
-                decoding=decoding,
-                bound_eos=bound_eos,
-                compute_alignment=print_alignment is not None,
+                self.target_dictionary, decoding=decoding, bound_eos=bound_eos
             )
         return super().build_generator(
             models,
@@ -110,6 +113,13 @@ def refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn) ->
                 f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
                 "use --wfe-decoding off"
             )
+    if getattr(args, "score_reference", False) and getattr(
+        args, "print_alignment", None
+    ):
+        raise ValueError(
+            "--print-alignment is of generated text; with --score-reference, use "
+            "--wfe-decoding off"
+        )
     if getattr(args, "match_source_len", False):
         raise ValueError(
             "--match-source-len fixes the length of the output, which the budget of "
