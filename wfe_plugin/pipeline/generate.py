@@ -69,7 +69,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         "--data", metavar="DIR", help="directory made by preprocess.sh (default: what the model was trained on)"
     )
     text = parser.add_mutually_exclusive_group()
-    text.add_argument("--split", default="test", metavar="NAME", help="binarised set (default: test)")
+    text.add_argument("--split", metavar="NAME", help="binarised set (default: test)")
     text.add_argument("--input", metavar="FILE", help="raw text instead, one a line")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the summaries")
     parser.add_argument("--beam", type=_positive, default=5, metavar="N", help="default: %(default)s")
@@ -175,7 +175,7 @@ class Generation:
         return found
 
     def for_split(self) -> Dict[int, List[Hypothesis]]:
-        name = self.args.split
+        name = self.args.split or "test"
         sets = json.loads((self.data / SETTINGS_FILE).read_text(encoding="utf-8"))["report"]
         if name not in sets:
             raise PipelineError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")

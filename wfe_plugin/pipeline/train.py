@@ -9,8 +9,10 @@ import re
 import shutil
 import signal
 import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -29,6 +31,8 @@ from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 RECORD = "training.json"
 LOG = "train.log"
 ROUGE = "rouge.json"
+# fairseq's data loaders take up to five seconds to notice that their training was interrupted.
+LOCK_SECONDS = 8
 # Decoding takes longer than validation: of a large validation set, about so many pairs are decoded.
 ROUGE_PAIRS = 2000
 
@@ -203,26 +207,35 @@ class Training:
     def run(self) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
         if self.args.machine > 0:  # everything but training itself is the first machine's business
-            self.train(lock=None)
+            self.train(inherit=[])
             return
-        lock = self.lock()
-        if self.already_done():
-            say(f"{self.args.out}: already trained; {self.outcome()}")
-            return
-        write_json(self.out / RECORD, self.record)
-        epochs = self.train(lock)
-        best = self.best_by_rouge(epochs) if self.args.best_by == "rouge" else Progress.of(epochs).best
-        self.keep(best, epochs)
-        say(f"done: {self.outcome()}: {self.args.out}/{checkpoints.BEST}")
+        with self.lock() as descriptor:
+            if self.already_done():
+                say(f"{self.args.out}: already trained; {self.outcome()}")
+                return
+            write_json(self.out / RECORD, self.record)
+            epochs = self.train(inherit=[descriptor])
+            best = self.best_by_rouge(epochs) if self.args.best_by == "rouge" else Progress.of(epochs).best
+            self.keep(best, epochs)
+            say(f"done: {self.outcome()}: {self.args.out}/{checkpoints.BEST}")
 
-    def lock(self) -> int:
-        """Hold the directory, as long as a process of this training lives: also one that we left behind."""
+    @contextmanager
+    def lock(self) -> Iterator[int]:
+        """Hold the directory, as long as a process of this training lives: also one that outlives us."""
         descriptor = os.open(self.out, os.O_RDONLY)
+        give_up = time.monotonic() + LOCK_SECONDS
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PipelineError(f"{self.args.out}: a training is running in this directory") from None
-        return descriptor
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > give_up:
+                        raise PipelineError(f"{self.args.out}: a training is running in this directory") from None
+                    time.sleep(0.2)
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def already_done(self) -> bool:
         """Whether nothing is left to do. Raises if the directory holds something else."""
@@ -255,7 +268,7 @@ class Training:
             )
         return False
 
-    def train(self, lock: Optional[int]) -> List[Epoch]:
+    def train(self, inherit: List[int]) -> List[Epoch]:
         """Run fairseq-train, once for each phase that is not finished yet."""
         epochs = checkpoints.finished_epochs(self.out)
         progress = Progress.of(epochs)
@@ -268,7 +281,7 @@ class Training:
                     f"fairseq-train, whose whole output is in {self.args.out}/{self.log_name},",
                     Display(log),
                     threads=self.args.threads,
-                    inherit=[] if lock is None else [lock],
+                    inherit=inherit,
                 )
             before = progress
             epochs = checkpoints.finished_epochs(self.out)
