@@ -37,7 +37,8 @@ def one_thread(monkeypatch):
 def test_a_binarised_set(models):
     """From another directory, with spaces in names; scored against its own summaries."""
     (models / "json.py").write_text("raise SystemExit('imported from the working directory')")
-    arguments = ["--model", "with wfe", "--out", "new/out dir", "--nbest", "3", "--threads", "1", "--", "--max-len-b", "6"]
+    arguments = ["--model", "with wfe", "--out", "new/out dir", "--nbest", "3", "--threads", "1"]
+    arguments += ["--", "--max-len-b", "6"]
     done = subprocess.run(
         [str(ROOT / "generate.sh"), *arguments], cwd=models, env=script_environment(), capture_output=True, text=True
     )
@@ -144,13 +145,12 @@ def test_errors_name_what_is_wrong(models, tmp_path, monkeypatch, capsys, argume
     assert not (tmp_path / "out").exists()
 
 
-def test_wrong_references_leave_nothing_behind(models, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(11)})
+def test_wrong_references_are_noticed_before_decoding(models, tmp_path, capsys):
     (tmp_path / "short").write_text("a\n")
     arguments = ["--model", str(models / "with wfe"), "--references", str(tmp_path / "short")]
     assert generate.main([*arguments, "--out", str(tmp_path / "out")]) == 1
-    assert "has 1 lines but" in capsys.readouterr().err
-    assert list((tmp_path / "out").iterdir()) == []
+    assert "short has 1 lines, but 11 texts" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_wrong_options_are_explained(capsys):

@@ -14,8 +14,10 @@ import torch
 
 from wfe_plugin.pipeline import decode, preprocess, train
 from wfe_plugin.pipeline.checkpoints import Epoch
-from wfe_plugin.pipeline.child import PipelineError, refuse_managed, run
+from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,7 +7,7 @@ from typing import List, NamedTuple
 import torch
 
 import wfe_plugin  # noqa: F401  (lets torch load fairseq's checkpoints)
-from wfe_plugin.pipeline.child import PipelineError
+from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
 

@@ -5,30 +5,11 @@ import subprocess
 import sys
 from collections import deque
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence
+
+from wfe_plugin.pipeline.errors import PipelineError
 
 ROOT = Path(__file__).resolve().parents[2]  # what wfe_plugin is imported from
-
-
-class PipelineError(ValueError):
-    """Something that the user can repair; the message says what."""
-
-
-def split_options(argv: List[str]) -> Tuple[List[str], List[str]]:
-    """Our options, and those after "--", which belong to the fairseq command."""
-    if "--" not in argv:
-        return argv, []
-    cut = argv.index("--")
-    return argv[:cut], argv[cut + 1 :]
-
-
-def refuse_managed(extra: Sequence[str], managed: Sequence[str], script: str) -> None:
-    """Refuse fairseq options that would pull the rug from under `script`."""
-    for word in extra:
-        name = word.split("=")[0]
-        # fairseq accepts abbreviations: "--max-ep" is "--max-epoch".
-        if name in managed or len(name) > 4 and any(option.startswith(name) for option in managed):
-            raise PipelineError(f"{name} after --: {script} sets this itself; see {script} --help")
 
 
 def fairseq_command(name: str) -> List[str]:

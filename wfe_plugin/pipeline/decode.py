@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from wfe_plugin.cli.user_dir import user_dir
-from wfe_plugin.pipeline.child import PipelineError, fairseq_command, run
+from wfe_plugin.pipeline.child import fairseq_command, run
+from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.treat import SIDES
 
 # No source is too long for an LSTM: without this, fairseq stops at the length of the training data.

@@ -14,10 +14,12 @@ from typing import Dict, List, Tuple
 from wfe_plugin.cli import evaluate
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
+from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.pipeline import checkpoints, decode
-from wfe_plugin.pipeline.child import PipelineError, refuse_managed, split_options
 from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 
@@ -63,7 +65,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument(
         "--model",
         required=True,
-        help="directory made by train.sh, or a checkpoint, or several separated by colons, which vote",
+        help="directory made by train.sh, or a checkpoint, or several, an ensemble, separated by colons",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by preprocess.sh (default: what the model was trained on)"
@@ -72,8 +74,8 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     text.add_argument("--split", metavar="NAME", help="binarised set (default: test)")
     text.add_argument("--input", metavar="FILE", help="raw text instead, one a line")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the summaries")
-    parser.add_argument("--beam", type=_positive, default=5, metavar="N", help="default: %(default)s")
-    parser.add_argument("--nbest", type=_positive, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument(
         "--decoding",
         choices=[*DECODING_MODES, "off"],
@@ -81,21 +83,11 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     )
     parser.add_argument("--references", nargs="+", metavar="FILE", help="one file for each reference of a text")
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
-    parser.add_argument("--threads", type=_positive, metavar="N", help="default: torch's")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's")
     args = parser.parse_args(argv)
     if args.nbest > args.beam:
         parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
     return args, extra
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-_positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
 def find_models(names: str) -> List[Path]:
@@ -165,6 +157,7 @@ class Generation:
                     )
                 treated[number] = self.treatment.apply(line, "source")
         self.count = len(treated)
+        self.check_references()
         # The decoder sees no empty lines: what it would say about them is invented.
         numbers = [number for number, line in treated.items() if line]
         found = {number: [Hypothesis(0.0, "")] for number in treated}
@@ -185,9 +178,17 @@ class Generation:
         own = self.data / "text" / f"{name}.{SIDES[1]}"
         if not self.references and own.exists():
             self.references = [str(own)]
+        self.check_references()
         decoded = decode.split(self.decoding, name)
         self.check(decoded, self.count)
         return decoded
+
+    def check_references(self) -> None:
+        """Now, and not after an hour of decoding."""
+        for path in self.references:
+            lines = len(read_lines(path))
+            if lines != self.count:
+                raise PipelineError(f"{path} has {lines} lines, but {self.count} texts are to be summarised")
 
     def check(self, decoded: Dict[int, List[Hypothesis]], count: int) -> None:
         if list(decoded) != list(range(count)):

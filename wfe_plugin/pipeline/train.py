@@ -23,7 +23,9 @@ from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.checkpoints import Epoch
-from wfe_plugin.pipeline.child import ROOT, PipelineError, refuse_managed, run, split_options
+from wfe_plugin.pipeline.child import ROOT, run
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -117,15 +119,15 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the model")
     parser.add_argument("--preset", required=True, choices=list(PRESETS), help="see below")
     parser.add_argument("--baseline", action="store_true", help="EncDec: no word-frequency estimation")
-    parser.add_argument("--epochs", type=_positive, metavar="N", help="at most so many (default: the preset's)")
-    parser.add_argument("--patience", type=_positive, metavar="N", help="default: the preset's")
+    parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
+    parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
     parser.add_argument(
         "--best-by", choices=("nll", "rouge", "loss"), default="nll", help="see below (default: %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
-    parser.add_argument("--threads", type=_positive, metavar="N", help="threads of each process (default: torch's)")
-    parser.add_argument("--gpus", type=_positive, default=1, metavar="N", help="on this machine (default: 1)")
-    parser.add_argument("--machines", type=_positive, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
+    parser.add_argument("--gpus", type=positive, default=1, metavar="N", help="on this machine (default: 1)")
+    parser.add_argument("--machines", type=positive, default=1, metavar="N", help="default: 1")
     parser.add_argument("--machine", type=int, default=0, metavar="I", help="which one this is, from 0")
     parser.add_argument("--master", metavar="HOST:PORT", help="a free port of machine 0")
     args = parser.parse_args(argv)
@@ -139,16 +141,6 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     if preset.batch_size % (args.gpus * args.machines):
         parser.error(f"the batch of {preset.batch_size} cannot be shared by {args.gpus * args.machines} processes")
     return args, extra
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-_positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
 def check_processes(args: argparse.Namespace, extra: List[str]) -> None:
@@ -202,7 +194,8 @@ class Training:
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
         self.prepared = check_data(self.data)
         self.record = {"settings": describe(args, extra, self.prepared)}
-        self.log_name = f"{args.machine}.{LOG}" if args.machine else LOG
+        # What other machines log is nothing but repetition, and errors are shown anyway.
+        self.log = Path(os.devnull) if args.machine else self.out / LOG
 
     def run(self) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
@@ -275,10 +268,10 @@ class Training:
         if progress.last:
             say(f"{self.args.out}: continues after epoch {progress.last}")
         while not progress.complete(self.args.epochs, self.args.patience):
-            with open(self.out / self.log_name, "a", encoding="utf-8") as log:
+            with open(self.log, "a", encoding="utf-8") as log:
                 run(
                     self.command(progress),
-                    f"fairseq-train, whose whole output is in {self.args.out}/{self.log_name},",
+                    f"fairseq-train, whose whole output is in {self.log},",
                     Display(log),
                     threads=self.args.threads,
                     inherit=inherit,
@@ -287,7 +280,7 @@ class Training:
             epochs = checkpoints.finished_epochs(self.out)
             progress = Progress.of(epochs)
             if progress.last == before.last:  # or it would be started again and again
-                raise PipelineError(f"fairseq-train ended without an error, but also without an epoch: see {self.log_name}")
+                raise PipelineError(f"fairseq-train ended without an error, but also without an epoch: see {self.log}")
         return epochs
 
     def command(self, progress: Progress) -> List[str]:
