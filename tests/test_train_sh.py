@@ -1,0 +1,322 @@
+"""train.sh: presets, what happens after interruptions, and what it refuses."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from wfe_plugin.pipeline import decode, preprocess, train
+from wfe_plugin.pipeline.checkpoints import Epoch
+from wfe_plugin.pipeline.child import run
+from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import refuse_managed
+from wfe_plugin.pipeline.presets import PRESETS
+
+ROOT = Path(__file__).resolve().parent.parent
+TINY = [
+    option
+    for side in ("encoder", "decoder")
+    for option in (f"--{side}-hidden-size", "8", f"--{side}-embed-dim", "4", f"--{side}-layers", "1")
+] + ["--log-interval", "1"]
+
+
+def script_environment():
+    """For the scripts to find the Python that runs the tests."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": path, "OMP_NUM_THREADS": "1"}
+
+
+def prepare(directory, sizes=(("train", 300), ("valid", 12), ("test", 11))):
+    """Prepared data in directory/"my data"; the summary is every other word."""
+    rng = random.Random(0)
+    for split, size in sizes:
+        sources = [rng.choices("abcdefghij", k=rng.randint(2, 8)) for _ in range(size)]
+        for suffix, step in (("article", 1), ("title", 2)):
+            lines = [" ".join(source[::step]) + "\n" for source in sources]
+            (directory / f"{split}.{suffix}").write_text("".join(lines))
+    sets = [item for split, _ in sizes for item in (f"--{split}", str(directory / split))]
+    assert preprocess.main([*sets, "--out", str(directory / "my data")]) == 0
+    return directory / "my data"
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return prepare(tmp_path_factory.mktemp("real run"))
+
+
+# The paper's training: killed while it runs SGD, and continued.
+
+
+@pytest.fixture(scope="module")
+def killed(data):
+    """A training of the paper's preset, terminated in its second epoch of SGD or soon after."""
+    out = data.parent / "the model"
+    # A trap for scripts that import from the working directory.
+    (data.parent / "json.py").write_text("raise SystemExit('imported from the working directory')")
+    command = [str(ROOT / "train.sh"), "--data", "my data", "--out", "the model", "--preset", "paper"]
+    command += ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
+    with subprocess.Popen(
+        command, cwd=data.parent, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        told = ""
+        for line in process.stdout:
+            told += line
+            if line.startswith("train: epoch 7, "):
+                process.send_signal(signal.SIGTERM)
+                break
+        process.stdout.read()
+    assert process.returncode == 143, told
+    return out, told
+
+
+def options(data, out, *more, preset="paper"):
+    return ["--data", str(data), "--out", str(out), "--preset", preset, *more]
+
+
+def epochs_of(out):
+    return sorted(int(path.stem[10:]) for path in out.glob("checkpoint[0-9]*.pt"))
+
+
+def log_since(out, start):
+    return (out / "train.log").read_text()[start:]
+
+
+def test_interrupted_in_the_second_phase_it_continues_there(killed, data, capsys):
+    out, told = killed
+    assert re.search(r"epoch 6: validation nll [0-9.]+, wfe [0-9.]+, loss [0-9.]+", told)
+    reached = epochs_of(out)[-1]
+    assert reached >= 6
+    log = (out / "train.log").read_text()
+    # Each phase was started once; the second one from the end of the first, without Adam's state.
+    assert re.findall(r"'reset_optimizer': (\w+)", log) == ["False", "True"]
+    assert "Loaded checkpoint " + str(out / "checkpoint5.pt") in log
+
+    last = reached + 2
+    assert train.main(options(data, out, "--epochs", str(last), "--patience", "1000", "--", "--cpu", *TINY)) == 0
+    assert f"continues after epoch {reached}" in capsys.readouterr().out
+    rest = log_since(out, len(log))
+    assert re.findall(r"'reset_optimizer': (\w+)", rest) == ["False"]
+    assert f"Loaded checkpoint {out / f'checkpoint{reached}.pt'}" in rest
+    assert epochs_of(out)[-1] == last
+
+    state = torch.load(out / f"checkpoint{last}.pt")
+    names = [entry["optimizer_name"] for entry in state["optimizer_history"]]
+    assert names == ["FairseqAdam", "SGD", "SGD"]
+    assert state["last_optimizer_state"]["param_groups"][0]["lr"] == 0.01
+    assert state["cfg"]["optimization"]["clip_norm"] == 5
+    assert state["cfg"]["task"]["max_source_positions"] == 1025
+
+
+def test_a_finished_training_says_so(killed, data, capsys):
+    out, _ = killed
+    last = epochs_of(out)[-1]
+    log = (out / "train.log").read_text()
+    again = options(data, out, "--epochs", str(last), "--patience", "1000", "--", "--cpu", *TINY)
+    assert train.main(again) == 0
+    assert f"already trained; {last} epochs, the best by nll is" in capsys.readouterr().out
+    assert (out / "train.log").read_text() == log
+    record = json.loads((out / "training.json").read_text())["finished"]
+    best = record["best_epoch"]
+    assert (out / "checkpoint_best.pt").read_bytes() == (out / f"checkpoint{best}.pt").read_bytes()
+
+
+def test_other_settings_are_refused_in_the_same_directory(killed, data, capsys):
+    out, _ = killed
+    assert train.main(options(data, out, "--seed", "3", "--baseline", "--", "--cpu", *TINY)) == 1
+    told = capsys.readouterr().err
+    assert "holds a training with other settings" in told
+    assert "seed: 1 there, 3 wanted" in told and "baseline: False there, True wanted" in told
+
+
+def test_a_directory_is_for_one_training_at_a_time(killed, data, capsys, monkeypatch):
+    out, _ = killed
+    monkeypatch.setattr(train, "LOCK_SECONDS", 0)
+    with train.Training(*train.parse(options(data, out))).lock():
+        assert train.main(options(data, out, "--", "--cpu", *TINY)) == 1
+    assert "a training is running in this directory" in capsys.readouterr().err
+
+
+# Early stopping and the choice of the best
+
+
+def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
+    """With a learning rate of 0 nothing improves after the first epoch. Here, two processes go on."""
+    out = tmp_path / "still"
+
+    def train_for(epochs, *more):
+        own = ["--baseline", "--patience", "2", "--epochs", epochs, *more]
+        return train.main(options(data, out, *own, "--", "--cpu", *TINY, "--lr", "0", preset="small"))
+
+    assert train_for("2") == 0
+    first = (out / "train.log").read_text()
+    assert train_for("9", "--gpus", "2") == 0
+    assert "done: 3 epochs, the best by nll is 1" in capsys.readouterr().out
+    assert epochs_of(out) == [1, 2, 3]
+    assert not any(name.startswith("wfe_head") for name in torch.load(out / "checkpoint_best.pt")["model"])
+    rest = log_since(out, len(first))
+    assert "training on 2 devices" in rest
+    assert "max sentences per device = 32" in rest
+
+    assert train_for("20") == 0
+    assert "already trained" in capsys.readouterr().out
+
+
+def test_progress():
+    epochs = [Epoch(number, Path(), score) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
+    progress = train.Progress.of(epochs)
+    assert progress == (6, 4, 4.0, 2)
+    assert progress.complete(epochs=15, patience=2) and progress.complete(epochs=6, patience=9)
+    assert not progress.complete(epochs=15, patience=3)
+    assert not train.Progress.of([]).complete(epochs=1, patience=1)
+
+
+def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
+    """Each epoch is decoded once; the best one has the summaries closest to the references."""
+    references = (data / "text" / "valid.target").read_text().splitlines()
+    decoded = []
+
+    def split(decoding, name, parts):
+        decoded.append(decoding.models[0].name)
+        right = {"one.pt": 3, "two.pt": 9, "three.pt": 6}[decoding.models[0].name]
+        return {i: [Hypothesis(0.0, text if i < right else "z")] for i, text in enumerate(references)}
+
+    monkeypatch.setattr(decode, "split", split)
+    training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
+    epochs = [Epoch(number, Path(f"{name}.pt"), 1.0) for number, name in enumerate(("one", "two", "three"), start=1)]
+    assert training.best_by_rouge(epochs) == 2
+    assert training.best_by_rouge(epochs) == 2
+    assert decoded == ["one.pt", "two.pt", "three.pt"]
+    assert "--keep-last-epochs" not in training.command(train.Progress())
+
+
+# What the presets are
+
+
+def command(data, *more, preset="paper", last=0):
+    training = train.Training(*train.parse(options(data, data.parent / "new", *more, preset=preset)))
+    words = training.command(train.Progress(last, last, 1.0 if last else None, 0))
+    return dict(zip(words, words[1:])), words
+
+
+@pytest.mark.parametrize(
+    "last, optimizer, lr, clip, reset",
+    [(0, "adam", "0.001", "10", False), (4, "adam", "0.001", "10", False),
+     (5, "sgd", "0.01", "5", True), (6, "sgd", "0.01", "5", False)],
+)  # fmt: skip
+def test_the_paper_preset_is_table_1(data, last, optimizer, lr, clip, reset):
+    values, words = command(data, last=last)
+    expected = {
+        "--optimizer": optimizer, "--lr": lr, "--clip-norm": clip, "--batch-size": "256", "--dropout": "0.3",
+        "--max-epoch": "5" if last < 5 else "15", "--arch": "wfe_lstm", "--criterion": "nll_wfe",
+        "--best-checkpoint-metric": "nll_loss", "--patience": "3", "--distributed-world-size": "1",
+    }  # fmt: skip
+    for side in ("encoder", "decoder"):
+        expected.update({f"--{side}-embed-dim": "200", f"--{side}-hidden-size": "400", f"--{side}-layers": "2"})
+    assert {name: values.get(name) for name in expected} == expected
+    assert ("--reset-optimizer" in words) == reset
+    assert "--without-wfe" not in words
+
+
+def test_several_processes_share_the_batch(data):
+    values, _ = command(data, "--gpus", "4", "--machines", "2", "--machine", "1", "--master", "first:29500")
+    expected = {
+        "--nproc-per-node": "4", "--nnodes": "2", "--node-rank": "1", "--master-addr": "first",
+        "--master-port": "29500", "--batch-size": "32", "--distributed-world-size": "8",
+        "--distributed-init-method": "env://",
+    }  # fmt: skip
+    assert {name: values.get(name) for name in expected} == expected
+
+
+def test_other_presets_and_choices(data):
+    values, words = command(data, "--baseline", "--best-by", "loss", "--seed", "7", preset="small")
+    assert values["--best-checkpoint-metric"] == "loss" and values["--seed"] == "7"
+    assert "--without-wfe" in words
+    assert values["--batch-size"] == str(PRESETS["small"].batch_size) == "64"
+
+
+# What is refused
+
+
+def test_missing_data(tmp_path, data, capsys):
+    def message(directory):
+        assert train.main(options(directory, tmp_path / "out")) == 1
+        assert not (tmp_path / "out").exists()
+        return capsys.readouterr().err
+
+    assert "nowhere: no such directory" in message(tmp_path / "nowhere")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    assert "not a data directory made by preprocess.sh" in message(broken)
+    (broken / "treatment.json").write_text((data / "treatment.json").read_text())
+    assert "dict.source.txt is missing" in message(broken)
+    for side in ("source", "target"):
+        (broken / f"dict.{side}.txt").write_text("a 1\n")
+    assert "holds no binarised train set" in message(broken)
+
+
+def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert train.main(options(data, tmp_path)) == 1
+    assert "was not made by train.sh" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--preset", "huge"], "invalid choice: 'huge'"),
+        (["--preset", "small", "--epochs", "0"], "invalid positive number"),
+        (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
+        (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
+        (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
+    ],
+)
+def test_wrong_options_are_explained(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["--data", "d", "--out", "o", *arguments])
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--distributed-init-method", "--distributed-world-size", "--max-ep", "--lr"])
+def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
+    assert train.main(options(data, tmp_path, "--", option, "1")) == 1
+    assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
+
+
+def test_options_with_similar_names_pass():
+    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], train.MANAGED, "train.sh")
+    with pytest.raises(PipelineError):
+        refuse_managed(["--max-epoch=5"], train.MANAGED, "train.sh")
+
+
+def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert train.main(options(data, tmp_path)) == 1
+    assert "each would train a model of its own" in capsys.readouterr().err
+
+
+def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert train.main(options(data, tmp_path, "--gpus", "2")) == 1
+    assert "--gpus 2: this machine has 1" in capsys.readouterr().err
+
+
+def test_a_failing_command_shows_its_last_words():
+    lines = []
+    script = "import sys; print('one'); sys.stdout.flush(); sys.exit('no such option')"
+    with pytest.raises(PipelineError, match=r"(?s)fairseq-train failed \(exit status 1\):.*no such option"):
+        run([sys.executable, "-c", script], "fairseq-train", lines.append)
+    assert lines == ["one", "no such option"]

@@ -1,0 +1,59 @@
+"""fairseq's commands as child processes that end with us and whose errors are shown."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Callable, List, Optional, Sequence
+
+from wfe_plugin.pipeline.errors import PipelineError
+
+ROOT = Path(__file__).resolve().parents[2]  # what wfe_plugin is imported from
+
+
+def fairseq_command(name: str) -> List[str]:
+    """How to start a fairseq command with the Python that is running."""
+    # Not "python -m": that would import from the user's working directory before anything else.
+    code = (
+        "import sys; sys.path[0] = sys.argv.pop(1); sys.argv[0] = sys.argv.pop(1)\n"
+        f"from fairseq_cli.{name} import cli_main; cli_main()"
+    )
+    return [sys.executable, "-c", code, str(ROOT), f"fairseq-{name}"]
+
+
+def run(
+    command: Sequence[str],
+    name: str,
+    on_line: Callable[[str], None],
+    threads: Optional[int] = None,
+    inherit: Sequence[int] = (),
+) -> None:
+    """Run a command to its end, handing each line of its output to `on_line`.
+
+    However this function is left, the child has ended. `inherit` are file
+    descriptors that stay open in the child.
+    """
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+    if threads:
+        environment["OMP_NUM_THREADS"] = str(threads)
+    last_lines = deque(maxlen=15)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        encoding="utf-8",
+        errors="replace",
+        pass_fds=inherit,
+    ) as child:
+        try:
+            for line in child.stdout:
+                last_lines.append(line)
+                on_line(line.rstrip("\n"))
+        except BaseException:
+            child.terminate()
+            raise
+    if child.returncode:
+        raise PipelineError(f"{name} failed (exit status {child.returncode}):\n{''.join(last_lines).rstrip()}")

@@ -1,0 +1,33 @@
+"""What the command lines of the top-level scripts have in common."""
+
+from typing import List, Sequence, Tuple
+
+from wfe_plugin.pipeline.errors import PipelineError
+
+
+def positive(text: str) -> int:
+    """For argparse: a whole number from 1."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+positive.__name__ = "positive number"  # what argparse calls it in its message
+
+
+def split_options(argv: List[str]) -> Tuple[List[str], List[str]]:
+    """Our options, and those after "--", which belong to the fairseq command."""
+    if "--" not in argv:
+        return argv, []
+    cut = argv.index("--")
+    return argv[:cut], argv[cut + 1 :]
+
+
+def refuse_managed(extra: Sequence[str], managed: Sequence[str], script: str) -> None:
+    """Refuse fairseq options that would pull the rug from under `script`."""
+    for word in extra:
+        name = word.split("=")[0]
+        # fairseq accepts abbreviations: "--max-ep" is "--max-epoch".
+        if name in managed or len(name) > 4 and any(option.startswith(name) for option in managed):
+            raise PipelineError(f"{name} after --: {script} sets this itself; see {script} --help")

@@ -1,0 +1,440 @@
+"""Binarised data to a trained model: what train.sh runs."""
+
+import argparse
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, List, NamedTuple, Optional, Tuple
+
+import torch
+
+from wfe_plugin.cli.user_dir import user_dir
+from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.evaluation.rouge import rouge
+from wfe_plugin.evaluation.rouge_protocol import METRICS
+from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.pipeline import checkpoints, decode
+from wfe_plugin.pipeline.checkpoints import Epoch
+from wfe_plugin.pipeline.child import ROOT, run
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
+from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.text import TextError
+from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
+
+RECORD = "training.json"
+LOG = "train.log"
+ROUGE = "rouge.json"
+# fairseq's data loaders take up to five seconds to notice that their training was interrupted.
+LOCK_SECONDS = 8
+# Decoding takes longer than validation: of a large validation set, about so many pairs are decoded.
+ROUGE_PAIRS = 2000
+
+PRESET_HELP = "\n".join(
+    f"  {name:6} {preset.description};\n"
+    f"         batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
+    for name, preset in PRESETS.items()
+)
+EPILOG = f"""\
+presets:
+{PRESET_HELP}
+
+examples:
+  train.sh --data prepared --out models/wfe --preset small
+  train.sh --data prepared --out models/encdec --preset small --baseline -- --dropout 0.4
+  train.sh --data gigaword --out models/paper --preset paper --gpus 4
+
+The best checkpoint, OUT/{checkpoints.BEST}, is that of the epoch with the best score on the
+validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
+which includes the loss of the frequency estimate (loss), or the mean F1 of ROUGE-1, -2 and -L
+with beam 5 (rouge; of a large validation set, every n-th batch, about {ROUGE_PAIRS} pairs). Early stopping
+goes by nll, or by loss with --best-by loss. Training stops when the score has not improved for
+--patience epochs.
+
+A training that was interrupted continues after its last finished epoch when the same command is
+given again. fairseq's whole output is in OUT/{LOG}, as JSON lines among others.
+
+Several GPUs share the batch of the preset. Several machines, which must see the same --data and
+--out under the same names: give this command on each, at the same time, with another --machine:
+  train.sh ... --gpus 4 --machines 2 --machine 0 --master HOST:PORT    # on HOST
+  train.sh ... --gpus 4 --machines 2 --machine 1 --master HOST:PORT
+Processes on a CPU instead of GPUs: train.sh ... --gpus 2 -- --cpu
+"""
+
+# Options of fairseq-train on which resuming, stopping and choosing depend.
+MANAGED = (
+    "--save-dir --restore-file --max-epoch --max-update --stop-time-hours --patience --seed --log-format "
+    "--best-checkpoint-metric --maximize-best-checkpoint-metric --keep-last-epochs --no-epoch-checkpoints "
+    "--no-last-checkpoints --no-save --no-save-optimizer-state --save-interval --save-interval-updates "
+    "--validate-interval --validate-interval-updates --disable-validation --stop-min-lr --reset-optimizer "
+    "--reset-lr-scheduler --reset-dataloader --reset-meters --finetune-from-model --continue-once "
+    "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe "
+    "--distributed-world-size --distributed-rank --distributed-init-method --distributed-port "
+    "--distributed-no-spawn --distributed-num-procs --device-id"
+).split()
+# Those that differ between the phases of a preset: one value for all of them is nothing to wish for.
+PHASED = ["--optimizer", "--lr", "--clip-norm"]
+
+
+class Progress(NamedTuple):
+    """How far a training is; `waited` epochs have gone by since the best one."""
+
+    last: int = 0
+    best: int = 0
+    score: Optional[float] = None
+    waited: int = 0
+
+    @classmethod
+    def of(cls, epochs: List[Epoch]) -> "Progress":
+        if not epochs:
+            return cls()
+        best = min(epochs, key=lambda epoch: epoch.score)  # the first, of equal ones
+        last = epochs[-1].number
+        return cls(last, best.number, best.score, last - best.number)
+
+    def complete(self, epochs: int, patience: int) -> bool:
+        return self.last >= epochs or self.waited >= patience
+
+
+def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
+    """Our options, and those for fairseq-train."""
+    argv, extra = split_options(argv)
+    parser = argparse.ArgumentParser(
+        prog="train.sh",
+        usage="%(prog)s --data DIR --out DIR --preset NAME [options] [-- fairseq options]",
+        description="Train a summarizer on data that preprocess.sh has made.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--data", required=True, metavar="DIR", help="directory made by preprocess.sh")
+    parser.add_argument("--out", required=True, metavar="DIR", help="directory for the model")
+    parser.add_argument("--preset", required=True, choices=list(PRESETS), help="see below")
+    parser.add_argument("--baseline", action="store_true", help="EncDec: no word-frequency estimation")
+    parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
+    parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
+    parser.add_argument(
+        "--best-by", choices=("nll", "rouge", "loss"), default="nll", help="see below (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
+    parser.add_argument("--gpus", type=positive, default=1, metavar="N", help="on this machine (default: 1)")
+    parser.add_argument("--machines", type=positive, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--machine", type=int, default=0, metavar="I", help="which one this is, from 0")
+    parser.add_argument("--master", metavar="HOST:PORT", help="a free port of machine 0")
+    args = parser.parse_args(argv)
+    preset = PRESETS[args.preset]
+    args.epochs = args.epochs or preset.epochs
+    args.patience = args.patience or preset.patience
+    if not 0 <= args.machine < args.machines:
+        parser.error(f"--machine must be less than --machines, {args.machines}, and not negative")
+    if args.machines > 1 and not re.fullmatch(r"[^\s:]+:\d+", args.master or ""):
+        parser.error("--machines needs --master HOST:PORT")
+    if preset.batch_size % (args.gpus * args.machines):
+        parser.error(f"the batch of {preset.batch_size} cannot be shared by {args.gpus * args.machines} processes")
+    return args, extra
+
+
+def check_processes(args: argparse.Namespace, extra: List[str]) -> None:
+    """Refuse what fairseq would take for something else without a word."""
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise PipelineError(
+            "this process is one of several that torchrun or a job system has started (WORLD_SIZE is "
+            f"{os.environ['WORLD_SIZE']}): each would train a model of its own. Start train.sh once on each "
+            "machine; with --gpus and --machines it starts the processes itself"
+        )
+    found = torch.cuda.device_count()
+    if args.gpus > max(found, 1) and "--cpu" not in extra:
+        raise PipelineError(f"--gpus {args.gpus}: this machine has {found}; for processes on the CPU, add: -- --cpu")
+
+
+def check_data(directory: Path) -> dict:
+    """What preprocess.sh noted about the data; raises if anything is missing."""
+    if not directory.is_dir():
+        raise PipelineError(f"{directory}: no such directory")
+    if os.pathsep in str(directory):
+        raise PipelineError(f"{directory}: fairseq takes {os.pathsep!r} in the name for a separator; please rename it")
+    Treatment.load(directory)
+    for side in SIDES:
+        if not (directory / f"dict.{side}.txt").is_file():
+            raise PipelineError(f"{directory}: dict.{side}.txt is missing: please run preprocess.sh again")
+    for split in ("train", "valid"):
+        if not any(directory.glob(f"{split}.{'-'.join(SIDES)}.*")):
+            raise PipelineError(f"{directory}: holds no binarised {split} set: please run preprocess.sh again")
+    return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
+
+
+def describe(args: argparse.Namespace, extra: List[str], prepared: dict) -> dict:
+    """All that must stay the same when a training continues."""
+    content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
+    return {
+        "preset": args.preset,
+        "baseline": args.baseline,
+        "best_by": args.best_by,
+        "seed": args.seed,
+        "data": hashlib.sha256(content.encode()).hexdigest(),
+        "fairseq_options": extra,
+    }
+
+
+class Training:
+    """One model in one directory, from wherever it is to its end."""
+
+    def __init__(self, args: argparse.Namespace, extra: List[str]):
+        self.args, self.extra = args, extra
+        self.preset = PRESETS[args.preset]
+        self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
+        self.prepared = check_data(self.data)
+        self.record = {"settings": describe(args, extra, self.prepared)}
+        # What other machines log is nothing but repetition, and errors are shown anyway.
+        self.log = Path(os.devnull) if args.machine else self.out / LOG
+
+    def run(self) -> None:
+        self.out.mkdir(parents=True, exist_ok=True)
+        if self.args.machine > 0:  # everything but training itself is the first machine's business
+            self.train(inherit=[])
+            return
+        with self.lock() as descriptor:
+            if self.already_done():
+                say(f"{self.args.out}: already trained; {self.outcome()}")
+                return
+            write_json(self.out / RECORD, self.record)
+            epochs = self.train(inherit=[descriptor])
+            best = self.best_by_rouge(epochs) if self.args.best_by == "rouge" else Progress.of(epochs).best
+            self.keep(best, epochs)
+            say(f"done: {self.outcome()}: {self.args.out}/{checkpoints.BEST}")
+
+    @contextmanager
+    def lock(self) -> Iterator[int]:
+        """Hold the directory, as long as a process of this training lives: also one that outlives us."""
+        descriptor = os.open(self.out, os.O_RDONLY)
+        give_up = time.monotonic() + LOCK_SECONDS
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > give_up:
+                        raise PipelineError(f"{self.args.out}: a training is running in this directory") from None
+                    time.sleep(0.2)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def already_done(self) -> bool:
+        """Whether nothing is left to do. Raises if the directory holds something else."""
+        if not any(self.out.iterdir()):
+            return False
+        try:
+            stored = json.loads((self.out / RECORD).read_text(encoding="utf-8"))
+            old, new = stored["settings"], self.record["settings"]
+            changes = [
+                f"  {key}: " + ("other data" if key == "data" else f"{old.get(key)} there, {new[key]} wanted")
+                for key in new
+                if old.get(key) != new[key]
+            ]
+        except (OSError, ValueError, KeyError, AttributeError):
+            raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out") from None
+        if changes:
+            raise PipelineError(
+                "\n".join([f"{self.args.out}: holds a training with other settings:", *changes, "Choose another --out"])
+            )
+        finished = stored.get("finished")
+        if not finished or not (self.out / checkpoints.BEST).exists():
+            return False
+        progress = Progress(**finished["progress"])
+        if progress.complete(self.args.epochs, self.args.patience):
+            self.record = stored
+            return True
+        if not (self.out / f"checkpoint{progress.last}.pt").exists():
+            raise PipelineError(
+                f"{self.args.out}: trained for {progress.last} epochs; to go on, checkpoint{progress.last}.pt is needed"
+            )
+        return False
+
+    def train(self, inherit: List[int]) -> List[Epoch]:
+        """Run fairseq-train, once for each phase that is not finished yet."""
+        epochs = checkpoints.finished_epochs(self.out)
+        progress = Progress.of(epochs)
+        if progress.last:
+            say(f"{self.args.out}: continues after epoch {progress.last}")
+        while not progress.complete(self.args.epochs, self.args.patience):
+            with open(self.log, "a", encoding="utf-8") as log:
+                run(
+                    self.command(progress),
+                    f"fairseq-train, whose whole output is in {self.log},",
+                    Display(log),
+                    threads=self.args.threads,
+                    inherit=inherit,
+                )
+            before = progress
+            epochs = checkpoints.finished_epochs(self.out)
+            progress = Progress.of(epochs)
+            if progress.last == before.last:  # or it would be started again and again
+                raise PipelineError(f"fairseq-train ended without an error, but also without an epoch: see {self.log}")
+        return epochs
+
+    def command(self, progress: Progress) -> List[str]:
+        """fairseq-train for the epochs that are left of the present phase."""
+        args, phase = self.args, self.preset.phase(progress.last + 1)
+        processes = args.gpus * args.machines
+        options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
+        options += ["--criterion", "nll_wfe", "--source-lang", SIDES[0], "--target-lang", SIDES[1]]
+        options += [*self.preset.options, *phase.options]
+        options += ["--without-wfe"] if args.baseline else []
+        options += ["--batch-size", str(self.preset.batch_size // processes), "--seed", str(args.seed)]
+        for side in SIDES:
+            # One more, for the end of the sentence. fairseq would drop longer pairs without telling.
+            length = self.prepared["settings"][f"{side}_max_length"] + 1
+            options += [f"--max-{side}-positions", str(length)]
+        options += ["--skip-invalid-size-inputs-valid-test"]  # preprocess.sh has reported them
+        options += ["--save-dir", str(self.out), "--no-last-checkpoints"]
+        options += ["--max-epoch", str(min(args.epochs, phase.last_epoch or args.epochs))]
+        options += ["--patience", str(args.patience)]
+        options += ["--best-checkpoint-metric", "loss" if args.best_by == "loss" else "nll_loss"]
+        if args.best_by != "rouge":  # the best epoch is among the last ones, or training would have stopped
+            options += ["--keep-last-epochs", str(args.patience + 1)]
+        if progress.last:
+            options += ["--restore-file", str(self.out / f"checkpoint{progress.last}.pt")]
+            if self.preset.phase(progress.last) is not phase:
+                options += ["--reset-optimizer"]
+        options += ["--log-format", "json", "--distributed-world-size", str(processes)]
+        start = [sys.executable]
+        if processes > 1:
+            backend = "gloo" if "--cpu" in self.extra else "nccl"
+            options += ["--distributed-init-method", "env://", "--distributed-no-spawn"]
+            options += ["--distributed-backend", backend, "--ddp-backend", "legacy_ddp"]
+            # fairseq would send it from the first process to the others as objects that torch refuses to load.
+            options += ["--load-checkpoint-on-all-dp-ranks"]
+            start = self.torchrun()
+        reached = ["none", "0"] if progress.score is None else [repr(progress.score), str(progress.waited)]
+        return [*start, str(Path(__file__).with_name("train_process.py")), *reached, *options, *self.extra]
+
+    def torchrun(self) -> List[str]:
+        args = self.args
+        code = "import sys; sys.path[0] = sys.argv.pop(1); from torch.distributed.run import main; main()"
+        start = [sys.executable, "-c", code, str(ROOT), "--nproc-per-node", str(args.gpus)]
+        if args.machines == 1:
+            return [*start, "--standalone"]
+        host, port = args.master.split(":")
+        start += ["--nnodes", str(args.machines), "--node-rank", str(args.machine)]
+        return [*start, "--master-addr", host, "--master-port", port]
+
+    def best_by_rouge(self, epochs: List[Epoch]) -> int:
+        """Decode the validation set with each epoch's model. What has been decoded before is not again."""
+        references = read_lines(self.data / "text" / "valid.target")
+        treatment = Treatment.load(self.data)
+        stored = self.out / ROUGE
+        scores = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {}
+        for epoch in epochs:
+            if str(epoch.number) in scores:
+                continue
+            found = decode.split(
+                decode.Decoding(
+                    data=self.data,
+                    models=[epoch.path],
+                    mode="off" if self.args.baseline else "full",
+                    beam=5,
+                    threads=self.args.threads,
+                    extra=["--cpu"] if "--cpu" in self.extra else [],
+                ),
+                "valid",
+                parts=max(1, len(references) // ROUGE_PAIRS),
+            )
+            result = rouge(
+                [treatment.undo(hypotheses[0].text) for hypotheses in found.values()],
+                [[references[number]] for number in found],
+            )
+            scores[str(epoch.number)] = sum(result.headline(metric).value for metric in METRICS) / len(METRICS)
+            write_json(stored, scores)
+            say(f"epoch {epoch.number}: mean ROUGE F1 {scores[str(epoch.number)]:.2f} on {len(found)} validation pairs")
+        return max((epoch.number for epoch in epochs), key=lambda number: scores[str(number)])
+
+    def keep(self, best: int, epochs: List[Epoch]) -> None:
+        """Put the best checkpoint in its place and note that all is done.
+
+        fairseq writes this file as well, but not in one step, and by its own score.
+        """
+        unfinished = self.out / f"{checkpoints.BEST}.tmp"
+        # No link: fairseq would write through it, should the training continue one day.
+        shutil.copyfile(self.out / f"checkpoint{best}.pt", unfinished)
+        unfinished.replace(self.out / checkpoints.BEST)
+        self.record["finished"] = {"best_epoch": best, "progress": Progress.of(epochs)._asdict()}
+        write_json(self.out / RECORD, self.record)
+
+    def outcome(self) -> str:
+        finished = self.record["finished"]
+        return f"{finished['progress']['last']} epochs, the best by {self.args.best_by} is {finished['best_epoch']}"
+
+
+class Display:
+    """Writes fairseq's output to the log, and what people want to see of it to the terminal."""
+
+    _progress = re.compile(r"\| INFO \| (train_inner|valid) \| (\{.*\})$")
+    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "loss": "loss"}
+
+    def __init__(self, log):
+        self.log = log
+
+    def __call__(self, line: str) -> None:
+        self.log.write(line + "\n")
+        self.log.flush()
+        match = self._progress.search(line)
+        if match:
+            self.show(match[1], json.loads(match[2]))
+        elif "| WARNING |" in line:
+            say(line.split("| WARNING |", 1)[1].strip())
+
+    def show(self, kind: str, values: dict) -> None:
+        epoch = values["epoch"]
+        prefix = "valid_" if kind == "valid" else ""
+        losses = ", ".join(
+            f"{label} {values[prefix + name]}" for name, label in self._names.items() if prefix + name in values
+        )
+        if kind == "valid":
+            say(f"epoch {epoch}: validation {losses}")
+        else:
+            share = 100 * (values["update"] - epoch + 1)
+            say(f"epoch {epoch}, {share:3.0f} %: {losses}; {values['ups']} updates a second")
+
+
+def say(message: str) -> None:
+    """Progress, for people."""
+    print(f"train: {message}", flush=True)
+
+
+def write_json(path: Path, content: dict) -> None:
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def main(argv=None) -> int:
+    # A terminated run must end its children like an interrupted one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        args, extra = parse(sys.argv[1:] if argv is None else argv)
+        managed = MANAGED + (PHASED if len(PRESETS[args.preset].phases) > 1 else [])
+        refuse_managed(extra, managed, "train.sh")
+        check_processes(args, extra)
+        Training(args, extra).run()
+    except (PipelineError, TextError, EvaluationError, OSError) as error:
+        print(f"train: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("train: interrupted; the same command continues after the last finished epoch", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

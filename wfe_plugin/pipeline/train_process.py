@@ -1,0 +1,34 @@
+"""fairseq-train that knows what an interrupted training has reached.
+
+    train_process.py SCORE WAITED OPTION...
+
+fairseq forgets, when it is started again, the best validation score so far and
+how many epochs it has waited for a better one: it would wait anew, and take
+the first epoch for the best. SCORE and WAITED (or "none 0") tell it.
+
+A file to be started by its path, by Python or by torchrun; no module to import.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+# Python has put this file's own directory here, whose modules are none of fairseq's business.
+sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from fairseq_cli import train  # noqa: E402
+
+
+def main() -> None:
+    best, waited, *options = sys.argv[1:]
+    if best != "none":
+        train.should_stop_early.best = train.checkpoint_utils.save_checkpoint.best = float(best)
+        train.should_stop_early.num_runs = int(waited)
+    if "--distributed-no-spawn" in options:  # one of several processes that torchrun has started
+        options += ["--distributed-rank", os.environ["RANK"], "--device-id", os.environ["LOCAL_RANK"]]
+    sys.argv = ["fairseq-train", *options]
+    train.cli_main()
+
+
+if __name__ == "__main__":
+    main()
