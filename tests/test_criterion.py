@@ -52,22 +52,6 @@ def test_loss_against_literal_loops():
         assert log["ntokens"] == 9
 
 
-def test_budget_loss_is_added_and_logged():
-    task = toy_task(WORDS)
-    model = toy_model(task, 1)
-    batch = toy_batch(task, SOURCES, TARGETS)
-    plain, _, _ = criterion_of(task)(model, batch)
-    loss, _, log = criterion_of(task, wfe_budget_weight=2.0)(model, batch)
-    expected = 0.0
-    for source, target in zip(SOURCES, TARGETS):
-        r_hat = LiteralSearch(task, model, source, bound_eos=True).r_hat
-        for word in set(target + [EOS]):
-            excess = r_hat[word] - (target + [EOS]).count(word)
-            expected += 0.2 * max(0.0, excess - 0.25) ** 2 + max(0.0, -excess - 0.25) ** 2
-    assert log["wfe_budget_loss"].item() == pytest.approx(expected, rel=1e-4)
-    assert loss.item() == pytest.approx(plain.item() + 2 * expected, rel=1e-4)
-
-
 def test_average_over_tokens():
     task = toy_task(WORDS)
     batch = toy_batch(task, SOURCES, TARGETS)
@@ -166,7 +150,6 @@ def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary():
         ("wfe_under_cost", -0.1),
         ("wfe_epsilon", -0.1),
         ("wfe_power", 0.5),
-        ("wfe_budget_weight", -1.0),
         ("label_smoothing", 1.0),
     ],
 )

@@ -71,7 +71,7 @@ follow() {
 follow $$ & follower=$!
 trap 'kill $follower 2>/dev/null || true' EXIT
 train encdec --without-wfe & baseline=$!
-train wfe --wfe-budget-weight 1 & bounded=$!
+train wfe & bounded=$!
 trap 'kill $follower $baseline $bounded 2>/dev/null || true' EXIT INT TERM
 status=0
 wait $baseline || status=1

@@ -12,7 +12,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.logging import metrics
 from torch import Tensor
 
-from wfe_plugin.method.loss import budget_loss, true_frequencies, wfe_loss
+from wfe_plugin.method.loss import true_frequencies, wfe_loss
 
 
 @dataclass
@@ -33,14 +33,6 @@ class NLLWithWFEConfig(FairseqDataclass):
     wfe_power: float = field(
         default=2.0, metadata={"help": "power of larger errors (b, Equation 6)"}
     )
-    wfe_budget_weight: float = field(
-        default=0.0,
-        metadata={
-            "help": "not in the paper, which has 0: weight of the same loss on the budget "
-            "alone (r-hat instead of a-hat) at words that do occur, which keeps budgets "
-            "from growing while gates shrink"
-        },
-    )
     label_smoothing: float = field(
         default=0.0, metadata={"help": "label smoothing of the NLL; 0 means none"}
     )
@@ -60,8 +52,7 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     Logged: `loss`, what is minimised, in nats a sentence (or token, as
     averaged); `nll_loss` in bits a token and its `ppl`, as all of fairseq's
-    criteria log them; `wfe_loss`, Equation 6, a sentence; `wfe_budget_loss`
-    likewise, if it has a weight.
+    criteria log them; `wfe_loss`, Equation 6, a sentence.
     """
 
     def __init__(
@@ -72,7 +63,6 @@ class NLLWithWFECriterion(FairseqCriterion):
         wfe_under_cost: float = 1.0,
         wfe_epsilon: float = 0.25,
         wfe_power: float = 2.0,
-        wfe_budget_weight: float = 0.0,
         label_smoothing: float = 0.0,
         average_over: str = "sentences",
     ):
@@ -83,9 +73,6 @@ class NLLWithWFECriterion(FairseqCriterion):
         require(wfe_epsilon >= 0, "--wfe-epsilon", wfe_epsilon, "0 or more")
         require(wfe_power >= 1, "--wfe-power", wfe_power, "1 or more")
         require(
-            wfe_budget_weight >= 0, "--wfe-budget-weight", wfe_budget_weight, "0 or more"
-        )
-        require(
             0 <= label_smoothing < 1, "--label-smoothing", label_smoothing, "in [0, 1)"
         )
         self.wfe_weight = wfe_weight
@@ -95,7 +82,6 @@ class NLLWithWFECriterion(FairseqCriterion):
             epsilon=wfe_epsilon,
             power=wfe_power,
         )
-        self.wfe_budget_weight = wfe_budget_weight
         self.label_smoothing = label_smoothing
         self.average_over = average_over
 
@@ -118,10 +104,6 @@ class NLLWithWFECriterion(FairseqCriterion):
             wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()
             loss = loss + self.wfe_weight * wfe
             logging_output["wfe_loss"] = wfe.detach()
-            if self.wfe_budget_weight > 0:
-                budget = budget_loss(estimate.r_hat, a_star, **self.wfe_options).sum()
-                loss = loss + self.wfe_budget_weight * budget
-                logging_output["wfe_budget_loss"] = budget.detach()
         sample_size = (
             sentences if self.average_over == "sentences" else sample["ntokens"]
         )
@@ -161,9 +143,10 @@ class NLLWithWFECriterion(FairseqCriterion):
         metrics.log_derived(
             "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
         )
-        for name in ("wfe_loss", "wfe_budget_loss"):
-            if any(name in log for log in logging_outputs):
-                metrics.log_scalar(name, total(name) / sentences, sentences, round=3)
+        if any("wfe_loss" in log for log in logging_outputs):
+            metrics.log_scalar(
+                "wfe_loss", total("wfe_loss") / sentences, sentences, round=3
+            )
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

@@ -48,24 +48,3 @@ def wfe_loss(
     over = (difference - epsilon).clamp(min=0.0)
     under = (-difference - epsilon).clamp(min=0.0)
     return (over_cost * over.pow(power) + under_cost * under.pow(power)).sum(dim=-1)
-
-
-def budget_loss(r_hat: Tensor, a_star: Tensor, **options) -> Tensor:
-    """The same loss on the budgets of the words that occur; not in the paper.
-
-    Equation 6 sees only the product of budget and gate, and decoding spends the
-    budget. In training, budgets can grow while gates shrink: a word that occurs
-    once comes to have r̂ = 3 and ĝ = 0.3. This term asks of r̂ what Section 3.1
-    means it for, the frequency of a word if it occurs; whether it does is left
-    to the gate.
-
-    Args:
-        r_hat: r̂, (sentences, vocabulary)
-        a_star: a*, (sentences, vocabulary)
-        options: of :func:`wfe_loss`
-
-    Returns:
-        (sentences,), float32
-    """
-    # A word that does not occur is given its own estimate for a truth: no loss.
-    return wfe_loss(r_hat, torch.where(a_star > 0, a_star, r_hat.detach()), **options)
