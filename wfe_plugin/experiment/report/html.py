@@ -64,14 +64,14 @@ def _paragraph(block: Paragraph) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
+    head = "".join(f'<th scope="col">{_label(name)}</th>' for name in table.columns)
     rows, group = [], ""
     for row in table.rows:
         if row.group != group:
             group = row.group
             rows.append(f'<tr class="group"><th colspan="{len(table.columns)}">{escape(group)}</th></tr>')
         cells = "".join(map(_cell, row.cells))
-        rows.append(f'<tr><th scope="row">{escape(row.label)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{_label(row.label)}</th>{cells}</tr>')
     content = (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>\n'
         + "\n".join(rows)
@@ -82,6 +82,12 @@ def _table(table: Table) -> str:
         return f"<details><summary>{escape(table.caption)}</summary>\n{content}{notes}</details>"
     caption = f"<figcaption>{escape(table.caption)}</figcaption>" if table.caption else ""
     return f'<figure class="table">{caption}\n{content}{notes}</figure>'
+
+
+def _label(text: str) -> str:
+    """ROUGE-1 and "beam 10" stay on one line; longer labels may break at blanks."""
+    text = text.replace("-", "\u2011")
+    return escape(text if len(text) > 10 else text.replace(" ", "\u00a0"))
 
 
 def _cell(cell: Cell) -> str:

@@ -27,7 +27,7 @@ def plain(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML."""
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     # What would begin a list, a quotation or a heading does so only at the start of a line.
-    return re.sub(r"([\\`*_\[\]|~])|^(?=[#>+-])", lambda match: "\\" + match[0], text)
+    return re.sub(r"[\\`*_\[\]|~]|^(?=[#>]|[+-] )", lambda match: "\\" + match[0], text)
 
 
 def _block(block) -> str:

@@ -113,8 +113,8 @@ def bar_chart(bars: Sequence[tuple[str, float, int]], unit: str, mark: tuple[str
 
     parts = []
     for tick in scale:
-        parts += [line(x_of(tick), top, x_of(tick), bottom), text(x_of(tick), bottom + 16, shown(tick), "middle", True)]
-    parts.append(text(right + 8, bottom + 16, unit, soft=True))
+        label = f"{shown(tick)} {unit}" if tick == scale[-1] else shown(tick)
+        parts += [line(x_of(tick), top, x_of(tick), bottom), text(x_of(tick), bottom + 16, label, "middle", True)]
     for row, (name, value, colour) in enumerate(bars):
         y = top + pitch * row
         parts.append(text(left, y + 13, name))
@@ -149,8 +149,7 @@ def interval_chart(rows: Sequence[tuple[str, float, float, float, int]], unit: s
         parts.append(text(x_of(tick), bottom + 16, f"{tick:+g}" if tick else "0", "middle", True))
     for row, (name, value, low, high, colour) in enumerate(rows):
         y = top + pitch * row
-        anchor, x = ("start", left) if x_of(value) > WIDTH / 2 else ("end", right)
-        parts.append(text(x, y + 12, name, anchor))
+        parts.append(text(left, y + 12, name))
         paint = f'style="stroke: var(--s{colour}); fill: var(--s{colour}); stroke-width: 2"'
         parts.append(f'<line x1="{x_of(low):.1f}" y1="{y + 21}" x2="{x_of(high):.1f}" y2="{y + 21}" {paint}/>')
         parts.append(f'<circle cx="{x_of(value):.1f}" cy="{y + 21}" r="4" {paint}/>')
@@ -162,7 +161,7 @@ def heat_map(matrix: Sequence[Sequence[int]], row_names: Sequence[str], column_n
     """Counts as shades, each row by its own total, since true counts above one are rare."""
     left, top, height = 74, 40, 44
     width = (WIDTH - left) / len(column_names)
-    parts = [text(left, 12, "estimated, rounded", soft=True), text(0, top - 8, "true", soft=True)]
+    parts = ['<g class="plain">', text(left, 12, "estimated, rounded", soft=True)]
     parts += [text(left + width * (i + 0.5), top - 8, name, "middle") for i, name in enumerate(column_names)]
     for row, (name, counts) in enumerate(zip(row_names, matrix)):
         y = top + height * row
@@ -177,5 +176,6 @@ def heat_map(matrix: Sequence[Sequence[int]], row_names: Sequence[str], column_n
                 f'style="fill: rgba(var(--heat), {0.06 + 0.49 * share:.3f})"/>'
             )
             parts.append(text(x + width / 2, y + 20, f"{count:,}", "middle"))
-            parts.append(text(x + width / 2, y + 35, f"{100 * share:.0f} %", "middle", True))
+            parts.append(text(x + width / 2, y + 35, f"{100 * share:.0f} %", "middle"))
+    parts.append("</g>")
     return svg(top + height * len(row_names) + 6, "confusion matrix of the estimated frequencies", parts)

@@ -34,19 +34,20 @@ figure { margin: 1rem 0; min-width: 0; }
 figcaption { font-size: 0.95rem; margin-bottom: 0.4rem; }
 summary { cursor: pointer; padding: 0.3rem 0; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.3rem 0.6rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
+table { border-collapse: separate; border-spacing: 0; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.3rem 0.35rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 500; }
 thead th { color: var(--soft); vertical-align: bottom; }
 th:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; background: var(--paper); }
-tbody th[scope="row"] { max-width: 14rem; }
 tr.group th { font-weight: 650; padding-top: 0.7rem; }
 .detail { display: block; font-size: 0.8rem; color: var(--soft); white-space: nowrap; }
 .detail.good { color: var(--good); }
 .detail.bad { color: var(--bad); }
 .pictures { display: grid; gap: 0 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
 svg { display: block; width: 100%; max-width: 30rem; height: auto; font: 12px system-ui, sans-serif; }
-svg text { fill: var(--ink); }
+/* The halo keeps text readable where it crosses lines. */
+svg text { fill: var(--ink); stroke: var(--paper); stroke-width: 3px; paint-order: stroke; }
+svg .plain text { stroke: none; }
 svg .soft { fill: var(--soft); }
 svg .grid { stroke: var(--line); }
 svg .axis { stroke: var(--soft); }
@@ -58,6 +59,7 @@ mark { background: var(--mark); color: var(--mark-ink); border-radius: 0.2rem; p
 pre { overflow-x: auto; background: var(--panel); padding: 0.8rem; border-radius: 0.4rem; font-size: 0.8rem; }
 @media (min-width: 40rem) {
   body { padding: 1.5rem 2rem; }
+  th, td { padding: 0.3rem 0.6rem; }
   dl { display: grid; grid-template-columns: 9rem 1fr; gap: 0 0.8rem; }
   dt { padding-top: 0.2em; }
 }
