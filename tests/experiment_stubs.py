@@ -22,8 +22,8 @@ PREPROCESS = """\
     import json, os, sys
     out = sys.argv[sys.argv.index("--out") + 1]
     os.makedirs(out + "/text", exist_ok=True)
-    for side, lines in (("source", ["a long story <b>", "another & one", "third"]), ("target", ["cats & dogs", "one <b>", "a third"])):
-        open(f"{out}/text/test.{side}", "w").write("".join(line + "\\n" for line in lines))
+    open(out + "/text/test.source", "w").write("a long story <b>\\nanother & one\\nthird\\n")
+    open(out + "/text/test.target", "w").write("cats & dogs\\none <b>\\na third\\n")
     json.dump({"version": os.environ.get("DATA_VERSION", "1")}, open(out + "/treatment.json", "w"))
     """
 TRAIN = """\
@@ -47,8 +47,8 @@ GENERATE = """\
     open(os.environ["CALLS"], "a").write("generate " + " ".join(sys.argv[1:]) + "\\n")
     lines = {"off": ["cats cats & cats", "one one", "third"], "full": ["cats & dogs", "one <b>", "third"]}
     open(get("--out") + "/summaries.txt", "w").write("".join(line + "\\n" for line in lines[get("--decoding")]))
-    seconds = {"off": "1.5", "full": "3.0"}[get("--decoding")]
-    print(f"x | Translated 3 sentences (9 tokens) in {seconds}s (1.00 sentences/s, 1.00 tokens/s)")
+    time = {"off": "1.5s (2.00", "full": "3.0s (1.00"}[get("--decoding")]
+    print(f"x | Translated 3 sentences (9 tokens) in {time} sentences/s, 1.00 tokens/s)")
     """
 CONFIG = """\
     [experiment]

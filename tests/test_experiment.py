@@ -13,6 +13,8 @@ from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
 from wfe_plugin.experiment.steps import Step, StepError
 
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
 # Configuration
 
 DATA = "[data]\ntrain = text/train\nvalid = text/valid\ntest = text/test\n"
@@ -45,10 +47,22 @@ def test_the_configuration_in_the_help_can_be_read(tmp_path):
 
 
 def test_files_instead_of_prefixes(tmp_path):
-    text = "[data]\ntrain = a.x a.y\nvalid = b.x b.y\ntest = c.x c.y\n  'd d.x' d.y\noptions = --gigaword -- --dataset-impl mmap\n"
+    text = "[data]\ntrain = a.x a.y\nvalid = b.x b.y\ntest = c.x c.y\n  'd d.x' d.y\n"
+    text += "options = --gigaword -- --dataset-impl mmap\n"
     arguments = read_experiment(write(tmp_path / "c.ini", text)).data.arguments
     assert arguments[-4:] == ("--gigaword", "--", "--dataset-impl", "mmap")
     assert arguments.count("--test-files") == 2 and str(tmp_path / "d d.x") in arguments
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.ini")), ids=lambda path: path.parent.name)
+def test_configurations_of_the_examples(path):
+    experiment = read_experiment(path)
+    assert len(experiment.seeds) >= 2 and experiment.beams == (1, 5, 10)
+    run = path.parent / "run.sh"
+    done = subprocess.run([str(run), "--help"], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.startswith("usage: run.sh")
+    refused = subprocess.run([str(run), "--nonsense"], stderr=subprocess.PIPE, text=True)
+    assert refused.returncode == 2 and "unknown option --nonsense" in refused.stderr
 
 
 def test_options_are_joined_around_one_separator():

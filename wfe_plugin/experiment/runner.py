@@ -30,7 +30,7 @@ from wfe_plugin.experiment.versions import versions
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
 SETTINGS_FILE = "treatment.json"
 # What fairseq-generate says of the search alone, without loading and scoring.
-TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s ")
+TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s \(([\d.]+) sentences/s")
 
 
 def say(message: str) -> None:
@@ -253,7 +253,9 @@ class Runner:
             say(f"{step.name}: done")
 
     def frequencies_command(self, training: Training, seed: int, test: TestSet, out: Path) -> list[str]:
-        command = [sys.executable, "-m", "wfe_plugin.cli.frequencies", "--model", str(self.model(training, seed))]
+        # Not "python -m": that would import from the user's working directory before anything else.
+        code = "import sys; sys.path[0] = sys.argv.pop(1); from wfe_plugin.cli import frequencies as f; sys.exit(f.main())"
+        command = [sys.executable, "-c", code, str(SCRIPTS), "--model", str(self.model(training, seed))]
         return [*command, "--data", str(self.data), "--split", test.split, "--json", str(out)]
 
     def frequency_steps(self):
@@ -314,4 +316,8 @@ class Progress:
 def search_seconds(log: Path) -> float | None:
     """How long the search itself took, if the log tells."""
     found = TRANSLATED.findall(last_output(log))
-    return float(found[-1][1]) if found else None
+    if not found:
+        return None
+    sentences, seconds, rate = (float(number.replace(",", "")) for number in found[-1])
+    # The rate has more digits, unless the search is slow.
+    return round(sentences / rate, 3) if rate >= 1 else seconds

@@ -132,7 +132,7 @@ class Sections:
                 f"Table 2 of the paper: ROUGE {self.test.measure}, gains over {self.baseline} at the same beam",
                 ["", *map(name_of, METRICS)],
                 rows,
-                "Bold: the best of a column, oracle aside. † p < 0.05, ‡ p < 0.01: paired bootstrap over sentences.",
+                "Bold: the best of a column, oracle aside. † p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences.",
             ),
             self.seed_table(),
             *([doc.Pictures(pictures)] if pictures else []),
@@ -251,7 +251,10 @@ class Sections:
         table = doc.Table(
             "Lengths as numbers: share of the summaries, in %",
             ["words", *shares],
-            [doc.Row(str(n), [doc.Cell(f"{by.get(n, 0.0):.1f}") for by in shares.values()]) for n in range(longest + 1)],
+            [
+                doc.Row(str(n), [doc.Cell(f"{by.get(n, 0.0):.1f}") for by in shares.values()])
+                for n in range(longest + 1)
+            ],
             folded=True,
         )
         return [
@@ -329,9 +332,8 @@ class Sections:
             for beam in self.beams:
                 mine, theirs = (self.test.milliseconds(name, beam) for name in (system, self.baseline))
                 ratio = f"{mine / theirs:.2f}" if mine and theirs else "–"
-                rows.append(
-                    doc.Row(f"beam {beam}", [doc.Cell("–" if mine is None else f"{mine:.1f}"), doc.Cell(ratio)], system)
-                )
+                time = "–" if mine is None else f"{mine:.1f}"
+                rows.append(doc.Row(f"beam {beam}", [doc.Cell(time), doc.Cell(ratio)], system))
         if not any(run.milliseconds for runs in self.test.runs.values() for run in runs):
             return []
         return [

@@ -55,7 +55,8 @@ svg .axis { stroke: var(--soft); }
 dl { margin: 0; }
 dt { color: var(--soft); font-size: 0.8rem; }
 dd { margin: 0 0 0.4rem; }
-mark { background: var(--mark); color: var(--mark-ink); border-radius: 0.2rem; padding: 0 0.15em; text-decoration: underline; }
+mark { background: var(--mark); color: var(--mark-ink); border-radius: 0.2rem; padding: 0 0.15em; }
+mark { text-decoration: underline; }
 pre { overflow-x: auto; background: var(--panel); padding: 0.8rem; border-radius: 0.4rem; font-size: 0.8rem; }
 @media (min-width: 40rem) {
   body { padding: 1.5rem 2rem; }
