@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from wfe_plugin.cli.evaluate import write_json
 from wfe_plugin.evaluation.confusion import ESTIMATES, TRUE_COUNTS, FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
-from wfe_plugin.evaluation.frequencies import measure_frequencies
+from wfe_plugin.experiment.frequencies import measure_frequencies
 
 DESCRIPTION = """\
 Compare the word frequencies that a model estimates for the sentences of a data set with
