@@ -112,9 +112,9 @@ class Sections:
             rows.append(doc.Row(label, [doc.Cell(value) for value in values]))
         return doc.Table(
             f"{self.proposed} against {self.baseline} at beam {beam}",
-            ["", self.baseline, self.proposed, "change", "references"],
+            ["", self.baseline, self.proposed, "change", "ref."],
             rows,
-            "Repeating: summaries in which a content word occurs more than once.",
+            "Repeating: summaries in which a content word occurs more than once. Ref.: the references.",
         )
 
     # Table 2
