@@ -29,6 +29,8 @@ setup(
     entry_points={
         "console_scripts": [
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
+            "wfe-experiment = wfe_plugin.cli.experiment:main",
+            "wfe-frequencies = wfe_plugin.cli.frequencies:main",
             "wfe-user-dir = wfe_plugin.cli.user_dir:main",
         ]
     },

@@ -21,6 +21,8 @@ from wfe_plugin.method.ngram_blocking import repeating_words
 # `forward_encoder`, beside the inputs of the encoder.
 PREFIX_TOKENS = "wfe_prefix_tokens"
 CONSTRAINT_TOKENS = "wfe_constraint_tokens"
+# Likewise, but for the oracle: a* of the batch, (sentences, vocabulary).
+TRUE_FREQUENCIES = "wfe_true_frequencies"
 
 
 class EncodedBatch(NamedTuple):
@@ -44,9 +46,9 @@ class BoundedEnsemble(EnsembleModel):
     probabilities: r̂ and ĝ each, which makes one bound for the ensemble.
 
     Args:
-        models: models with a WFE head
+        models: models with a WFE head; any models for the oracle
         pad, eos: indices of these symbols in the target dictionary
-        decoding: `full`, `bound` or `gate`
+        decoding: `full`, `bound`, `gate` or `oracle`
         bound_eos: bound EOS as any other word
         no_repeat_ngram_size: block repeated n-grams of this size; 0 blocks none
     """
@@ -71,8 +73,13 @@ class BoundedEnsemble(EnsembleModel):
         net_input = dict(net_input)
         prefix = net_input.pop(PREFIX_TOKENS, None)
         constraints = net_input.pop(CONSTRAINT_TOKENS, None)
+        truth = net_input.pop(TRUE_FREQUENCIES, None)
         encoder_outs = super().forward_encoder(net_input)
-        estimate = self.average_estimate(encoder_outs)
+        if self.decoding == "oracle":
+            # What a perfect estimator would say; the oracle has no use for gates.
+            estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
+        else:
+            estimate = self.average_estimate(encoder_outs)
         bound = frequency_bound(
             estimate,
             self.decoding,

@@ -10,9 +10,11 @@ from torch import Tensor
 from wfe_plugin.generation.ensemble import (
     CONSTRAINT_TOKENS,
     PREFIX_TOKENS,
+    TRUE_FREQUENCIES,
     BoundedEnsemble,
 )
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
+from wfe_plugin.method.loss import true_frequencies
 
 
 class WFESequenceGenerator(SequenceGenerator):
@@ -22,7 +24,8 @@ class WFESequenceGenerator(SequenceGenerator):
     and besides:
 
     Args:
-        decoding: `full` (the paper), `bound` (only r̂) or `gate` (only ĝ)
+        decoding: `full` (the paper), `bound` (only r̂), `gate` (only ĝ) or
+            `oracle` (budgets are the true frequencies in the batch's target)
         bound_eos: bound EOS as any other word; by default it is exempt
         print_alignment: `hard` or `soft`: add alignments from the attention
     """
@@ -58,6 +61,7 @@ class WFESequenceGenerator(SequenceGenerator):
             **kwargs,
         )
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
+        self.oracle = decoding == "oracle"
         self.print_alignment = print_alignment
         if print_alignment is not None:
             for model in models:  # fairseq's hub interface switches attention off
@@ -86,6 +90,8 @@ class WFESequenceGenerator(SequenceGenerator):
                 "--constraints: no constraints came with the source sentences; give "
                 "them to fairseq-interactive, each after a tab at the end of a line"
             )
+        if self.oracle:
+            net_input[TRUE_FREQUENCIES] = self.true_frequencies(sample)
         finalized = super()._generate(
             {**sample, "net_input": net_input},
             prefix_tokens=prefix_tokens,
@@ -98,6 +104,15 @@ class WFESequenceGenerator(SequenceGenerator):
                 "sentence; allow longer ones with --max-len-b"
             )
         return finalized
+
+    def true_frequencies(self, sample) -> Tensor:
+        target = sample.get("target")
+        if target is None:
+            raise ValueError(
+                "--wfe-decoding oracle takes its budgets from the reference "
+                "summaries, and this text has none; use full, bound, gate or off"
+            )
+        return true_frequencies(target, self.vocab_size, self.pad)
 
     def constrained_words(self, constraints: Tensor) -> Tensor:
         """Words of fairseq's packed constraints, (sentences, n), filled with pad.

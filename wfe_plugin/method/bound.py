@@ -14,7 +14,7 @@ from torch import Tensor
 
 from wfe_plugin.method.estimator import FrequencyEstimate
 
-DECODING_MODES = ("full", "bound", "gate")
+DECODING_MODES = ("full", "bound", "gate", "oracle")
 
 
 class FrequencyBound(NamedTuple):
@@ -52,7 +52,8 @@ def frequency_bound(
 
     Args:
         estimate: r and g of each sentence
-        mode: `full` is the paper's; `bound` uses r̂ only and `gate` ĝ only
+        mode: `full` is the paper's; `bound` uses r̂ only and `gate` ĝ only;
+            `oracle` is `bound` with true frequencies in the place of r
         unbounded: index of a word that is free of both (EOS)
         minimum_budget: (sentences, vocabulary), budgets that words have at
             least, whatever the estimate says: words that the user forces
@@ -61,7 +62,7 @@ def frequency_bound(
     """
     budget = estimate.r_hat
     log_gate = estimate.log_g_hat
-    if mode == "bound":
+    if mode in ("bound", "oracle"):
         log_gate = torch.zeros_like(log_gate)
     elif mode == "gate":
         budget = torch.full_like(budget, float("inf"))

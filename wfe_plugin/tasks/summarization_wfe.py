@@ -18,8 +18,9 @@ class SummarizationWFEConfig(TranslationConfig):
         default="full",
         metadata={
             "help": "full: the paper's decoding; bound: only its upper bound on "
-            "frequencies; gate: only its occurrence gate; off: fairseq's own decoding, "
-            "also for models without WFE"
+            "frequencies; gate: only its occurrence gate; oracle: bounds are the true "
+            "frequencies in the reference, to see what a perfect estimate would give, "
+            "also for models without WFE; off: fairseq's own decoding, likewise"
         },
     )
     wfe_bound_eos: bool = field(
@@ -103,8 +104,13 @@ def refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn) ->
             f"--wfe-decoding {decoding} is not known; choose one of "
             f"{', '.join(DECODING_MODES)}, off"
         )
+    if decoding == "oracle" and getattr(args, "score_reference", False):
+        raise ValueError(
+            "--score-reference with --wfe-decoding oracle: a reference is always "
+            "within its own frequencies; use --wfe-decoding off for the same scores"
+        )
     for number, model in enumerate(models, start=1):
-        if getattr(model, "wfe_head", None) is None:
+        if getattr(model, "wfe_head", None) is None and decoding != "oracle":
             which = "the model"
             if len(models) > 1:
                 which = f"model {number} of the {len(models)} models"

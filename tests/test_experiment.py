@@ -1,0 +1,246 @@
+"""wfe-experiment: configuration, resuming, and the report, with stub scripts for the hard work."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from experiment_stubs import world, write  # noqa: F401  (a fixture)
+
+from wfe_plugin.cli import experiment as cli
+from wfe_plugin.experiment.commands import Command, run_all
+from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
+from wfe_plugin.experiment.steps import Step, StepError
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+# Configuration
+
+DATA = "[data]\ntrain = text/train\nvalid = text/valid\ntest = text/test\n"
+
+
+def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
+    experiment = read_experiment(write(tmp_path / "mine.ini", DATA))
+    assert [system.name for system in experiment.systems] == [
+        "EncDec", "EncDec+WFE", "WFE, bound only", "WFE, gate only", "WFE, oracle",
+    ]  # fmt: skip
+    assert [system.decoding for system in experiment.systems] == ["off", "full", "bound", "gate", "oracle"]
+    assert [training.baseline for training in experiment.trainings] == [True, False]
+    assert (experiment.beams, experiment.seeds, experiment.preset) == ((1, 5, 10), (1,), "small")
+    assert (experiment.baseline.name, experiment.proposed.name) == ("EncDec", "EncDec+WFE")
+    assert experiment.out == tmp_path / "results" and experiment.title == "mine"
+    assert experiment.data.arguments[:2] == ("--train", str(tmp_path / "text/train"))
+    assert [(test.split, test.protocol) for test in experiment.tests] == [("test", "gigaword")]
+
+
+def test_the_configuration_in_the_help_can_be_read(tmp_path):
+    text = textwrap.dedent(cli.EPILOG.partition("left out:\n")[2])
+    text += "[training EncDec+WFE]\n[system EncDec+WFE]\ntraining = EncDec+WFE\n"
+    experiment = read_experiment(write(tmp_path / "help.ini", text))
+    (test,) = experiment.tests
+    assert (test.name, test.split, test.protocol) == ("DUC-2004", "test1", "duc2004")
+    assert experiment.title == "My headlines" and experiment.seeds == (1, 2)
+    encdec, wfe = experiment.systems
+    assert encdec.options == ("--", "--max-len-b", "30", "--no-repeat-ngram-size", "3")
+    assert wfe.decoding == "full" and wfe.training.options == ("--epochs", "20", "--", "--dropout", "0.4")
+
+
+def test_files_instead_of_prefixes(tmp_path):
+    text = "[data]\ntrain = a.x a.y\nvalid = b.x b.y\ntest = c.x c.y\n  'd d.x' d.y\n"
+    text += "options = --gigaword -- --dataset-impl mmap\n"
+    arguments = read_experiment(write(tmp_path / "c.ini", text)).data.arguments
+    assert arguments[-4:] == ("--gigaword", "--", "--dataset-impl", "mmap")
+    assert arguments.count("--test-files") == 2 and str(tmp_path / "d d.x") in arguments
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.ini")), ids=lambda path: path.parent.name)
+def test_configurations_of_the_examples(path):
+    experiment = read_experiment(path)
+    assert len(experiment.seeds) >= 2 and experiment.beams == (1, 5, 10)
+    run = path.parent / "run.sh"
+    done = subprocess.run([str(run), "--help"], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.startswith("usage: run.sh")
+    refused = subprocess.run([str(run), "--nonsense"], stderr=subprocess.PIPE, text=True)
+    assert refused.returncode == 2 and "unknown option --nonsense" in refused.stderr
+
+
+def test_options_are_joined_around_one_separator():
+    assert joined((), ()) == ()
+    assert joined(("--a", "--", "-b"), ("-c",), ("--", "-d")) == ("--a", "-c", "--", "-b", "-d")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "[data]: is missing"),
+        ("x = 1\n", "line 1: a [section] must come first"),
+        (DATA + "nonsense\n", "line 5: expected key = value"),
+        ("[data]\ntrain = a\n", "[data] valid: is missing"),
+        (DATA + "tst = a\n", "[data] tst: unknown key; did you mean 'test'?"),
+        (DATA + "prepared = d\n", "[data] train: has no use beside 'prepared'"),
+        (DATA + "train = b\n", "[data] train: stands twice (line 5)"),
+        (DATA + "[data]\n", "[data] stands twice"),
+        (DATA + "[sytem A]\n", "[sytem]: unknown section"),
+        (DATA + "[experiment]\nbeams = 1 five\n", "[experiment] beams: 'five' is not a whole number"),
+        (DATA + "[experiment]\nbeams = 0\n", "[experiment] beams: '0' is not a whole number of at least 1"),
+        (DATA + "[experiment]\nseeds = 1 1\n", "[experiment] seeds: a number stands twice"),
+        (DATA + "[experiment]\npreset = big\n", "[experiment] preset: 'big' is not one of small, paper"),
+        (DATA + "[experiment]\nbaseline = X\n", "[experiment] baseline: 'X' is not one of EncDec"),
+        (DATA + "[experiment]\ntraining options = 'a\n", "[experiment] training options: No closing quotation"),
+        (DATA + "[system A]\n", "[system A] training: is missing"),
+        (DATA + "[system A]\ntraining = B\n", "[system A] training: 'B' is not one of EncDec, EncDec+WFE"),
+        (DATA + "[system A]\ntraining = EncDec\ndecoding = full\n", "estimates no frequencies: choose off or oracle"),
+        (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
+        (DATA + "[test D]\nprotocol = duc\n", "[test D] protocol: 'duc' is not one of gigaword, duc2004"),
+    ],
+)
+def test_bad_configurations_name_file_and_key(tmp_path, capsys, text, message):
+    path = write(tmp_path / "bad.ini", text)
+    assert cli.main([str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"wfe-experiment: error: {path}") and message in error
+    assert "Traceback" not in error
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_experiment(tmp_path / "missing.ini")
+
+
+# Running, with stubs
+
+
+def test_everything_is_done_once(world, capsys):  # noqa: F811
+    assert world.run("--jobs", "2") == 0
+    output = capsys.readouterr().out
+    assert "training of EncDec+WFE, seed 2: epoch 2: validation nll 7" in output
+    calls = world.calls()
+    assert sum(call.startswith("train") for call in calls) == 4 and len(calls) == 12
+    assert sum("--baseline" in call for call in calls) == 2
+    for name in ("cats.html", "cats.md"):
+        assert (world.out / name).is_file()
+    report = (world.out / "cats.html").read_text()
+    assert world.run() == 0
+    assert world.calls() == []
+    assert (world.out / "cats.html").read_text() == report
+    assert not [path for path in world.out.rglob("*unfinished*")]
+
+
+def test_a_failure_names_the_log_and_the_next_run_continues(world, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("FAIL", "WFE-seed1")
+    assert world.run("--jobs", "1") == 1
+    error = capsys.readouterr().err
+    assert "training of EncDec+WFE, seed 1 failed with status 1" in error and "no luck today" in error
+    assert "EncDec+WFE-seed1.log" in error and "Traceback" not in error
+    world.calls()
+    monkeypatch.delenv("FAIL")
+    assert world.run("--jobs", "1") == 0
+    trained = world.calls("train")
+    assert len(trained) == 3 and not any("EncDec-seed1" in call for call in trained)
+
+
+def test_lost_or_half_written_records_are_done_again(world):  # noqa: F811
+    assert world.run() == 0
+    world.calls()
+    (world.out / "decodings/test/EncDec-seed1-beam5/record.json").write_text('{"descr')
+    (world.out / "decodings/test/EncDec-seed2-beam1/evaluation.json").unlink()
+    assert world.run() == 0
+    (call,) = world.calls()
+    assert call.startswith("generate") and "--beam 5" in call
+
+
+def test_new_beams_and_decoding_options_decode_only(world):  # noqa: F811
+    assert world.run() == 0
+    world.calls()
+    world.edit("beams = 1 5", "beams = 1 5 10")
+    world.edit("training = EncDec\n", "training = EncDec\noptions = -- --lenpen 2\n")
+    assert world.run() == 0
+    calls = world.calls()
+    assert all(call.startswith("generate") for call in calls)
+    # Both systems at beam 10, EncDec at the other two as well, for two seeds.
+    assert len(calls) == 2 * (2 + 2)
+    assert sum("--lenpen 2" in call for call in calls) == 6
+
+
+def test_changed_training_options_are_noticed(world, capsys):  # noqa: F811
+    assert world.run() == 0
+    world.calls()
+    world.edit("beams = 1 5", "beams = 1 5\ntraining options = --epochs 9")
+    # train.sh decides: more epochs it would train, anything else it would refuse.
+    assert world.run() == 0
+    assert "options: none there, --epochs 9 wanted" in capsys.readouterr().out
+    assert len(world.calls("train")) == 4
+    assert world.run() == 0 and world.calls() == []
+
+
+def test_refused_changes_stay_until_overwritten(world, capsys, monkeypatch):  # noqa: F811
+    assert world.run() == 0
+    world.calls()
+    monkeypatch.setenv("DATA_VERSION", "2")
+    monkeypatch.setenv("FAIL", "EncDec-seed1")
+    for _ in range(2):
+        assert world.run("--jobs", "1") == 1
+        assert "replace what is there with --overwrite" in capsys.readouterr().err
+    monkeypatch.delenv("FAIL")
+    model = world.out / "models" / "EncDec-seed1"
+    (model / "old checkpoint").touch()
+    world.calls()
+    assert world.run("--jobs", "1", "--overwrite") == 0
+    assert not (model / "old checkpoint").exists()
+    assert len(world.calls("generate")) == 8
+
+
+def test_missing_scripts_and_splits(world, capsys):  # noqa: F811
+    world.edit("[system EncDec]", "[test DUC]\nsplit = test1\n[system EncDec]")
+    assert world.run() == 1
+    assert "[test DUC] split: the data have no 'test1'" in capsys.readouterr().err
+    (world.scripts / "train.sh").unlink()
+    assert world.run() == 1
+    assert "train.sh: not found" in capsys.readouterr().err
+
+
+def test_interruption_ends_what_was_started(tmp_path):
+    """The stub would run for a minute; its own child, too."""
+    script = write(tmp_path / "long.sh", "#!/bin/sh\nsleep 61 &\necho $! >child\nwait\n")
+    script.chmod(0o755)
+    code = (
+        "import os, signal, sys, threading\n"
+        "from pathlib import Path\n"
+        "from wfe_plugin.experiment.commands import Command, run_all\n"
+        "def watch(command):\n"
+        "    if Path('child').exists() and Path('child').read_text():\n"
+        "        raise KeyboardInterrupt\n"
+        "run_all([Command('long', ['./long.sh'], Path('long.log'))], watch=watch)\n"
+    )
+    root = Path(cli.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(root)!r})\n{code}"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "KeyboardInterrupt" in done.stderr
+    child = int((tmp_path / "child").read_text())
+    status = Path(f"/proc/{child}/stat")
+    if Path("/proc/self/stat").exists():
+        assert not status.exists() or status.read_text().split()[2] == "Z"
+
+
+def test_commands_that_cannot_run(tmp_path):
+    with pytest.raises(StepError, match="cannot be run"):
+        run_all([Command("x", [str(tmp_path / "missing")], tmp_path / "log")])
+    with pytest.raises(StepError, match="ended by signal 9"):
+        run_all([Command("x", ["/bin/sh", "-c", "kill -9 $$"], tmp_path / "log")])
+
+
+def test_step_changes(tmp_path):
+    record = tmp_path / "r.json"
+    step = Step("s", record, {"a": 1, "b": ["x"]})
+    assert not step.is_finished() and step.changes() == []
+    step.start()
+    assert not step.is_finished()
+    step.finish(result=5)
+    assert step.is_finished() and step.stored()["result"] == 5
+    other = Step("s", record, {"a": 2, "b": ["x"]})
+    assert not other.is_finished() and other.changes() == ["a: 1 there, 2 wanted"]
+
+

@@ -1,0 +1,121 @@
+"""``wfe-experiment``: the paper's tables and figures for a data set, in one command."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+
+from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.experiment.config import ConfigError, read_experiment
+from wfe_plugin.experiment.report import html, markdown
+from wfe_plugin.experiment.report.content import build
+from wfe_plugin.experiment.results import collect
+from wfe_plugin.experiment.runner import Runner, say
+from wfe_plugin.experiment.steps import StepError, write_text
+from wfe_plugin.pipeline.text import TextError
+
+DESCRIPTION = """\
+Train what is missing, decode, evaluate and write a report: ROUGE by system and beam with gains
+and significance, repetition beside the references' own, lengths, the estimator's confusion
+matrix, examples, training curves, decoding times.
+
+Interrupted, the same command continues where it was. What is done is not done again, unless the
+configuration, the data or a model that it depends on has changed.
+"""
+EPILOG = """\
+the configuration, in full; all but [data] may be left out:
+
+  [experiment]
+  title = My headlines
+  out = results              # directory for everything, from where this file is (default: results)
+  preset = small             # of train.sh: small (default) or paper
+  seeds = 1 2                # default: 1
+  beams = 1 5 10             # default
+  baseline = EncDec          # system that gains are measured against (default: the first)
+  proposed = EncDec+WFE      # system that examples show beside it (default: the next)
+  training options = --epochs 20 -- --dropout 0.4    # of train.sh, for all; after --, of fairseq
+  decoding options = -- --max-len-b 30               # of generate.sh, likewise
+
+  [data]
+  train = text/train         # prefix of .article and .title, or two files; so are valid and test
+  valid = text/valid
+  test = text/test           # several test sets: one a line
+  options = --tokenize --lowercase --bpe joint       # of preprocess.sh
+  # or, instead of all these:  prepared = DIRECTORY that preprocess.sh made
+
+  [test DUC-2004]            # default: one, the split called test, by gigaword
+  split = test1
+  protocol = duc2004         # gigaword (default) or duc2004
+  references = ref0.txt ref1.txt    # default: the targets of the data
+
+  [training EncDec]          # default: EncDec and EncDec+WFE
+  baseline = yes             # no frequency estimation
+  options =                  # of train.sh
+
+  [system EncDec]            # default: EncDec, EncDec+WFE, bound only, gate only, oracle
+  training = EncDec
+  decoding = off             # full, bound, gate, oracle or off
+  options = -- --no-repeat-ngram-size 3              # of generate.sh; after --, of fairseq
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="wfe-experiment",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("config", metavar="CONFIG", help="configuration file, see below")
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="trainings at once, which share the cores (default: one a core, or one on a GPU)",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace data and models that were made with other settings"
+    )
+    return parser
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+positive.__name__ = "positive number"  # what argparse calls it in its message
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    # A terminated run must end its children like an interrupted one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        run(options)
+    except (ConfigError, StepError, EvaluationError, TextError, OSError) as error:
+        print(f"wfe-experiment: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("wfe-experiment: interrupted; the same command continues", file=sys.stderr)
+        return 130
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    experiment = read_experiment(options.config)
+    runner = Runner(experiment, options.jobs, options.overwrite)
+    runner.run()
+    report = build(collect(runner))
+    for suffix, renderer in ((".md", markdown), (".html", html)):
+        path = experiment.out / f"{experiment.file.stem}{suffix}"
+        write_text(path, renderer.render(report))
+        say(f"report: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

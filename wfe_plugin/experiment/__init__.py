@@ -1,0 +1,1 @@
+"""The paper's tables and figures for any data set: train, decode, evaluate, report."""

@@ -1,0 +1,121 @@
+"""Running the pipeline's scripts, several at once, with their output in log files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wfe_plugin.experiment.steps import StepError
+
+POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 20  # for a process that was asked to end
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command and the file that its output is added to."""
+
+    name: str  # for people
+    arguments: Sequence[str]
+    log: Path
+
+
+def as_text(arguments: Sequence[str]) -> str:
+    """A command as one would type it."""
+    return shlex.join(map(str, arguments))
+
+
+def environment() -> dict[str, str]:
+    """The scripts are to use this very Python, whether its environment is active or not."""
+    path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
+    return {**os.environ, "PATH": path, "VIRTUAL_ENV": sys.prefix, "PYTHONUNBUFFERED": "1"}
+
+
+def run_all(
+    commands: Sequence[Command],
+    at_once: int = 1,
+    finished: Callable[[Command, float], None] = lambda command, seconds: None,
+    watch: Callable[[Command], None] = lambda command: None,
+) -> None:
+    """Run commands, some at once; `watch` is called again and again while one runs.
+
+    The first that fails stops all, as does an interruption.
+    """
+    waiting = list(commands)
+    running: dict[subprocess.Popen, tuple[Command, float]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                command = waiting.pop(0)
+                running[start(command)] = command, time.monotonic()
+            for process, (command, begun) in list(running.items()):
+                status = process.poll()
+                watch(command)
+                if status is None:
+                    continue
+                del running[process]
+                if status != 0:
+                    raise StepError(failure(command, status))
+                finished(command, time.monotonic() - begun)
+            if running:
+                time.sleep(POLL_SECONDS)
+    finally:
+        stop(list(running))
+
+
+def start(command: Command) -> subprocess.Popen:
+    command.log.parent.mkdir(parents=True, exist_ok=True)
+    with open(command.log, "a", encoding="utf-8") as log:
+        log.write(f"$ {as_text(command.arguments)}\n")
+        log.flush()
+        try:
+            return subprocess.Popen(
+                [str(argument) for argument in command.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment(),
+                # A group of its own, so that what a script started ends with it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StepError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
+
+
+def last_output(log: Path) -> str:
+    """What the last command of a log has said so far."""
+    text = "\n" + log.read_text(encoding="utf-8", errors="replace")
+    return text.rpartition("\n$ ")[2].partition("\n")[2]
+
+
+def failure(command: Command, status: int) -> str:
+    said = "\n".join("  " + line for line in last_output(command.log).splitlines()[-15:])
+    how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+    return f"{command.name} {how}; the end of {command.log}:\n{said}"
+
+
+def stop(processes: Sequence[subprocess.Popen]) -> None:
+    """Ask processes and what they started to end, and do not wait for ever."""
+    for process in processes:
+        signal_group(process, signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    for process in processes:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            signal_group(process, signal.SIGKILL)
+            process.wait()
+
+
+def signal_group(process: subprocess.Popen, number: int) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        pass  # it has just ended by itself

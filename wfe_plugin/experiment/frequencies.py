@@ -1,0 +1,65 @@
+"""The estimates of a trained model on a data set, for Table 4 of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from fairseq import checkpoint_utils, utils
+
+from wfe_plugin.evaluation.confusion import FrequencyReport
+from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.method.loss import true_frequencies
+
+BEST = "checkpoint_best.pt"
+
+
+def measure_frequencies(
+    model_path: str, data: str, split: str = "test", batch_size: int = 64
+) -> FrequencyReport:
+    """Compare a model's estimates with the true frequencies in a split.
+
+    Args:
+        model_path: a checkpoint, or the directory of a trained model
+        data: directory of binarised data
+        split: which of its sets
+    """
+    path = Path(model_path)
+    if path.is_dir():
+        path = path / BEST
+    if not path.is_file():
+        raise EvaluationError(f"{path}: no such checkpoint")
+    models, _, task = checkpoint_utils.load_model_ensemble_and_task(
+        [str(path)], arg_overrides={"data": str(data)}
+    )
+    (model,) = models
+    if getattr(model, "wfe_head", None) is None:
+        raise EvaluationError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")
+    try:
+        task.load_dataset(split)
+    except FileNotFoundError:
+        raise EvaluationError(f"{data}: holds no binarised {split!r} set") from None
+    model.eval()
+    use_cuda = torch.cuda.is_available()
+    if use_cuda:
+        model.cuda()
+    words = word_columns(task.target_dictionary)
+    report = FrequencyReport()
+    batches = task.get_batch_iterator(
+        task.dataset(split), max_sentences=batch_size, ignore_invalid_inputs=True
+    ).next_epoch_itr(shuffle=False)
+    with torch.no_grad():
+        for batch in batches:
+            batch = utils.move_to_cuda(batch) if use_cuda else batch
+            estimate = model(**batch["net_input"])[1]["wfe"]
+            truth = true_frequencies(
+                batch["target"], len(task.target_dictionary), task.target_dictionary.pad()
+            )
+            report.add(estimate.a_hat[:, words], estimate.r_hat[:, words], truth[:, words])
+    return report
+
+
+def word_columns(dictionary) -> list[int]:
+    """The words of a dictionary: all but fairseq's begin, padding and end. UNK is a word."""
+    special = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
+    return [index for index in range(len(dictionary)) if index not in special]

@@ -1,0 +1,94 @@
+"""What a report consists of, before it becomes HTML or Markdown. All texts are plain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table; `detail` is set smaller, below or behind the text."""
+
+    text: str
+    detail: str = ""
+    tone: str = ""  # "good" or "bad" colours the detail
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    cells: list[Cell]
+    group: str = ""  # rows of one group stand together under its name
+
+
+@dataclass(frozen=True)
+class Table:
+    """`columns` has one name for the labels and one for each cell."""
+
+    caption: str
+    columns: list[str]
+    rows: list[Row]
+    notes: str = ""
+    folded: bool = False  # shown only if the reader asks for it
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An inline SVG, and the same content as a table for Markdown and for readers who want numbers."""
+
+    svg: str
+    caption: str
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures that stand side by side where there is room."""
+
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input and several outputs, in which repeated words are marked."""
+
+    source: str
+    outputs: list[tuple[str, str]]  # label and text
+
+
+@dataclass(frozen=True)
+class Examples:
+    caption: str
+    examples: list[Example]
+
+
+@dataclass(frozen=True)
+class Code:
+    caption: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Document:
+    title: str
+    subtitle: str
+    blocks: list = field(default_factory=list)
+
+
+def repeated_words(text: str) -> list[tuple[str, bool]]:
+    """The words of a text, each with whether it occurs more than once, as the rates count it."""
+    words = text.split()
+    counts = Counter(word.lower() for word in words)
+    return [(word, counts[word.lower()] > 1) for word in words]

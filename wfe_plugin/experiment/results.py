@@ -1,0 +1,174 @@
+"""All measurements of an experiment, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+
+from wfe_plugin.evaluation.repetition import Repetition, repetition
+from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
+from wfe_plugin.evaluation.significance import PairedDifference, paired_bootstrap
+from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.experiment.commands import as_text
+from wfe_plugin.experiment.config import Experiment, System, TestSet
+from wfe_plugin.experiment.measure import read_references
+from wfe_plugin.experiment.runner import Runner
+from wfe_plugin.experiment.steps import read_json
+from wfe_plugin.experiment.training_log import read_curves
+
+REPETITION_RATES = {
+    "any_word": "repeats a word",
+    "content_word": "a content word",
+    "bigram": "a bigram",
+    "rep_1": "rep-1",
+    "rep_2": "rep-2",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One decoding: one system, seed and beam."""
+
+    seed: int
+    rouge: dict  # metric: value, low, high
+    sentences: dict  # metric: score of each sentence
+    repetition: Repetition
+    milliseconds: float | None  # of the search, a sentence; None if it is not known
+    folder: Path
+
+
+@dataclass
+class TestResults:
+    """What was measured on one test set."""
+
+    __test__ = False  # for pytest, which takes it for a class of tests
+
+    test: TestSet
+    baseline: System
+    sources: list[str]
+    references: list[list[str]]
+    implementation: str
+    note: str
+    runs: dict[tuple[str, int], list[Run]]  # by system and beam; one run a seed
+    frequencies: dict[str, dict[int, dict]]  # by training and seed
+    _differences: dict = field(default_factory=dict)
+
+    @property
+    def measure(self) -> str:
+        return {"f1": "F1", "recall": "recall"}[PROTOCOLS[self.test.protocol].headline]
+
+    @property
+    def reference_repetition(self) -> Repetition:
+        return repetition([text for texts in self.references for text in texts])
+
+    def rouge(self, system: str, beam: int, metric: str) -> float:
+        """Mean over the seeds."""
+        return mean(run.rouge[metric]["value"] for run in self.runs[system, beam])
+
+    def rate(self, system: str, beam: int, name: str) -> float:
+        return mean(getattr(run.repetition, name) for run in self.runs[system, beam])
+
+    def milliseconds(self, system: str, beam: int) -> float | None:
+        times = [run.milliseconds for run in self.runs[system, beam]]
+        return None if None in times else mean(times)
+
+    def difference(self, first: tuple[str, int], second: tuple[str, int], metric: str) -> PairedDifference:
+        """First minus second (each a system and a beam), by paired bootstrap over sentences.
+
+        A sentence's score is the mean over the seeds: what is tested is whether the
+        systems differ on other sentences, not whether they would with other seeds.
+        """
+        key = first, second, metric
+        if key not in self._differences:
+            scores = [
+                [mean(values) for values in zip(*(run.sentences[metric] for run in self.runs[which]))]
+                for which in (first, second)
+            ]
+            self._differences[key] = paired_bootstrap(*scores)
+        return self._differences[key]
+
+    def best_beam(self, system: str, beams) -> int:
+        """The beam with the best mean of the three metrics."""
+        return max(beams, key=lambda beam: mean(self.rouge(system, beam, metric) for metric in METRICS))
+
+    def summaries(self, system: str, beam: int) -> list[str]:
+        """Those of the first seed."""
+        return read_lines(self.runs[system, beam][0].folder / "summaries.txt")
+
+
+@dataclass
+class Results:
+    """Everything that the report tells of."""
+
+    experiment: Experiment
+    tests: list[TestResults]
+    curves: dict[str, dict[int, dict]]  # by training and seed
+    training_seconds: dict[str, list[float]]  # by training, one a seed
+    commands: list[str]
+    versions: list[dict]  # more than one if software changed between steps
+
+    @property
+    def beam(self) -> int:
+        """The beam of pictures and examples: the one in the middle, 5 in the paper."""
+        return self.experiment.beams[len(self.experiment.beams) // 2]
+
+
+def collect(runner: Runner) -> Results:
+    """Read what the steps have left on disk."""
+    experiment = runner.experiment
+    records = [
+        runner.training_step(training, seed).stored()
+        for training in experiment.trainings
+        for seed in experiment.seeds
+    ]
+    decodings = [runner.decoding_step(*case).stored() for case in runner.decodings()]
+    preprocess = [as_text(runner.preprocess_command())] if runner.preprocess_command() else []
+    seconds: dict[str, list[float]] = {}
+    for training in experiment.trainings:
+        for seed in experiment.seeds:
+            stored = runner.training_step(training, seed).stored()
+            seconds.setdefault(training.name, []).append(stored.get("seconds", 0.0))
+    versions = [record["versions"] for record in records + decodings if "versions" in record]
+    return Results(
+        experiment=experiment,
+        tests=[collect_test(runner, test) for test in experiment.tests],
+        curves={
+            training.name: {seed: read_curves(runner.model(training, seed)) for seed in experiment.seeds}
+            for training in experiment.trainings
+        },
+        training_seconds=seconds,
+        commands=[*preprocess, *(record["command"] for record in records + decodings if "command" in record)],
+        versions=[found for i, found in enumerate(versions) if found not in versions[:i]],
+    )
+
+
+def collect_test(runner: Runner, test: TestSet) -> TestResults:
+    experiment = runner.experiment
+    references = read_references(test, runner.data)
+    runs: dict[tuple[str, int], list[Run]] = {}
+    implementation = note = ""
+    for system, seed, beam, its_test in runner.decodings():
+        if its_test != test:
+            continue
+        folder = runner.decoding(system, seed, beam, test)
+        evaluation = read_json(folder / "evaluation.json")
+        implementation, note = evaluation["implementation"], evaluation["note"]
+        record = runner.decoding_step(system, seed, beam, test).stored()
+        run = Run(
+            seed=seed,
+            rouge=evaluation["rouge"],
+            sentences=evaluation["sentences"],
+            repetition=Repetition(**evaluation["repetition"]),
+            milliseconds=None if record["seconds"] is None else 1000 * record["seconds"] / len(references),
+            folder=folder,
+        )
+        runs.setdefault((system.name, beam), []).append(run)
+    frequencies: dict[str, dict[int, dict]] = {}
+    for its_test, training, seed, step in runner.frequency_steps():
+        if its_test == test:
+            frequencies.setdefault(training.name, {})[seed] = step.stored()["result"]
+    sources = read_lines(runner.data / "text" / f"{test.split}.source")
+    return TestResults(
+        test, experiment.baseline, sources, references, implementation, note, runs, frequencies
+    )

@@ -1,0 +1,323 @@
+"""The steps of an experiment, from text to measurements; finished ones are skipped.
+
+    OUT/data/                    what preprocess.sh made, unless the data came prepared
+    OUT/models/NAME-seedN/       what train.sh made; NAME-seedN.json tells from what
+    OUT/decodings/TEST/NAME-seedN-beamK/
+                                 what generate.sh made; record.json tells from what, and
+                                 evaluation.json what it is worth
+    OUT/frequencies/TEST/        how well each model's estimator did
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+
+import wfe_plugin
+from wfe_plugin.experiment.commands import Command, as_text, last_output, run_all
+from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
+from wfe_plugin.experiment.measure import evaluate, read_references
+from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
+from wfe_plugin.experiment.versions import versions
+
+SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
+SETTINGS_FILE = "treatment.json"
+# What fairseq-generate says of the search alone, without loading and scoring.
+TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s \(([\d.]+) sentences/s")
+
+
+def say(message: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {message}", flush=True)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Runner:
+    """Does what is missing of an experiment.
+
+    Args:
+        experiment: what to do
+        jobs: trainings at once; None: as many as there are cores, or one on a GPU
+        overwrite: replace data and models that were made with other settings
+        scripts: directory of preprocess.sh, train.sh and generate.sh
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        jobs: int | None = None,
+        overwrite: bool = False,
+        scripts: Path = SCRIPTS,
+    ):
+        self.experiment = experiment
+        self.jobs = jobs
+        self.overwrite = overwrite
+        self.scripts = scripts
+        self.out = experiment.out
+        self.data = experiment.data.prepared or self.out / "data"
+
+    def run(self) -> None:
+        for name in ("preprocess.sh", "train.sh", "generate.sh"):
+            if not (self.scripts / name).is_file():
+                raise StepError(
+                    f"{self.scripts / name}: not found. wfe-experiment runs the scripts of the "
+                    "repository: install the plugin from a clone, with `make setup` or `pip install -e`."
+                )
+        self.prepare()
+        self.train()
+        self.decode()
+        self.estimate_frequencies()
+        self.evaluate()
+
+    # Data
+
+    def prepare(self) -> None:
+        arguments = self.preprocess_command()
+        if arguments:
+            say(f"data: {self.data}")
+            # Skips by itself what is done, and refuses changed text or settings.
+            if self.overwrite:
+                cut = arguments.index("--") if "--" in arguments else len(arguments)
+                arguments = [*arguments[:cut], "--overwrite", *arguments[cut:]]
+            run_all([Command("preprocess.sh", arguments, self.out / "preprocess.log")])
+        if not (self.data / SETTINGS_FILE).is_file():
+            raise StepError(
+                f"{self.data / SETTINGS_FILE}: not found; [data] prepared must be a directory that preprocess.sh made"
+            )
+        for test in self.experiment.tests:
+            if not (self.data / "text" / f"{test.split}.target").is_file():
+                raise StepError(f"{self.experiment.file}: [test {test.name}] split: the data have no {test.split!r}")
+
+    def preprocess_command(self) -> list[str]:
+        if self.experiment.data.prepared:
+            return []
+        script = str(self.scripts / "preprocess.sh")
+        return [script, "--out", str(self.data), *self.experiment.data.arguments]
+
+    def data_identity(self) -> str:
+        return fingerprint(self.data / SETTINGS_FILE)
+
+    # Training
+
+    def model(self, training: Training, seed: int) -> Path:
+        return self.out / "models" / f"{slug(training.name)}-seed{seed}"
+
+    def training_step(self, training: Training, seed: int) -> Step:
+        model = self.model(training, seed)
+        return Step(
+            f"training of {training.name}, seed {seed}",
+            model.parent / f"{model.name}.json",
+            {
+                "data": self.data_identity(),
+                "preset": self.experiment.preset,
+                "baseline": training.baseline,
+                "seed": seed,
+                "options": list(training.options),
+            },
+        )
+
+    def training_log(self, training: Training, seed: int) -> Path:
+        model = self.model(training, seed)
+        return model.parent / f"{model.name}.log"
+
+    def train_command(self, training: Training, seed: int, threads: int) -> list[str]:
+        command = [str(self.scripts / "train.sh"), "--data", str(self.data)]
+        command += ["--out", str(self.model(training, seed)), "--preset", self.experiment.preset]
+        command += ["--baseline"] if training.baseline else []
+        return [*command, "--seed", str(seed), "--threads", str(threads), *training.options]
+
+    def train(self) -> None:
+        pending, changes = [], []
+        # Seed by seed, so that the systems of one seed train side by side.
+        for seed in self.experiment.seeds:
+            for training in self.experiment.trainings:
+                step, model = self.training_step(training, seed), self.model(training, seed)
+                if step.is_finished() and model.is_dir():
+                    continue
+                changes += self.note_changes(step, model)
+                pending.append((training, seed, step))
+        if not pending:
+            say("training: all done")
+            return
+        at_once = min(self.jobs or (1 if torch.cuda.is_available() else cores()), len(pending))
+        threads = max(1, cores() // at_once)
+        commands, steps = [], {}
+        for training, seed, step in pending:
+            arguments = self.train_command(training, seed, threads)
+            log = self.training_log(training, seed)
+            commands.append(Command(step.name, arguments, log))
+            steps[step.name] = step, as_text(arguments)
+        say(f"training: {len(pending)} to do, {at_once} at once, {threads} thread(s) each")
+
+        def finished(command: Command, seconds: float) -> None:
+            step, text = steps[command.name]
+            step.finish(command=text, seconds=round(seconds, 1), versions=versions())
+            say(f"{command.name}: done")
+
+        try:
+            run_all(commands, at_once, finished, Progress())
+        except StepError as error:
+            hint = "\nGive the training another name to keep both, or replace what is there with --overwrite."
+            raise StepError(f"{error}{hint if changes else ''}") from None
+
+    def note_changes(self, step: Step, model: Path) -> list[str]:
+        """Compare a training with what is there; returns the differences that stay.
+
+        train.sh continues where only the number of epochs grew, and refuses all else:
+        hours of training are not thrown away because a line of the configuration changed.
+        """
+        changes = step.changes()
+        if changes and self.overwrite:
+            say(f"{step.name}: starts anew, since the settings changed")
+            shutil.rmtree(model, ignore_errors=True)
+        elif changes:
+            # The record stays, or the next run would not know of the change.
+            say("\n            ".join([f"{step.name}: settings changed:", *changes]))
+            return changes
+        step.start()
+        return []
+
+    # Decoding
+
+    def decoding(self, system: System, seed: int, beam: int, test: TestSet) -> Path:
+        return self.out / "decodings" / slug(test.name) / f"{slug(system.name)}-seed{seed}-beam{beam}"
+
+    def decoding_step(self, system: System, seed: int, beam: int, test: TestSet) -> Step:
+        return Step(
+            f"{system.name}, beam {beam}, seed {seed}, {test.name}",
+            self.decoding(system, seed, beam, test) / "record.json",
+            {
+                "model": self.training_step(system.training, seed).identity(),
+                "split": test.split,
+                "beam": beam,
+                "decoding": system.decoding,
+                "options": list(system.options),
+            },
+        )
+
+    def generate_command(self, system: System, seed: int, beam: int, test: TestSet, out: Path) -> list[str]:
+        command = [str(self.scripts / "generate.sh"), "--model", str(self.model(system.training, seed))]
+        command += ["--data", str(self.data), "--split", test.split, "--beam", str(beam)]
+        return [*command, "--decoding", system.decoding, "--out", str(out), *system.options]
+
+    def decodings(self):
+        """Everything to decode; systems innermost, so that times which are compared are neighbours."""
+        for test in self.experiment.tests:
+            for seed in self.experiment.seeds:
+                for beam in self.experiment.beams:
+                    for system in self.experiment.systems:
+                        yield system, seed, beam, test
+
+    def decode(self) -> None:
+        pending = [case for case in self.decodings() if not self.decoding_step(*case).is_finished()]
+        say(f"decoding: {len(pending)} to do" if pending else "decoding: all done")
+        # One at a time: their speeds are compared.
+        for case in pending:
+            step, final = self.decoding_step(*case), self.decoding(*case)
+            work = final.with_name(f".{final.name}.unfinished")
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            arguments = self.generate_command(*case, out=work)
+            log = work / "generate.log"
+            run_all([Command(f"decoding of {step.name}", arguments, log)])
+            Step(step.name, work / "record.json", step.description).finish(
+                command=as_text(self.generate_command(*case, out=final)),
+                seconds=search_seconds(log),
+                versions=versions(),
+            )
+            shutil.rmtree(final, ignore_errors=True)
+            work.rename(final)
+            say(f"{step.name}: decoded")
+
+    # Measuring
+
+    def estimate_frequencies(self) -> None:
+        for test, training, seed, step in self.frequency_steps():
+            if step.is_finished():
+                continue
+            result = step.record.with_suffix(".result.json")
+            arguments = self.frequencies_command(training, seed, test, result)
+            run_all([Command(step.name, arguments, step.record.with_suffix(".log"))])
+            step.finish(result=read_json(result))
+            result.unlink()
+            say(f"{step.name}: done")
+
+    def frequencies_command(self, training: Training, seed: int, test: TestSet, out: Path) -> list[str]:
+        # Not "python -m": that would import from the user's working directory before anything else.
+        code = "import sys; sys.path[0] = sys.argv.pop(1); from wfe_plugin.cli import frequencies as f; sys.exit(f.main())"
+        command = [sys.executable, "-c", code, str(SCRIPTS), "--model", str(self.model(training, seed))]
+        return [*command, "--data", str(self.data), "--split", test.split, "--json", str(out)]
+
+    def frequency_steps(self):
+        for test in self.experiment.tests:
+            for seed in self.experiment.seeds:
+                for training in self.experiment.trainings:
+                    if not training.baseline:
+                        step = Step(
+                            f"estimates of {training.name}, seed {seed}, {test.name}",
+                            self.out / "frequencies" / slug(test.name) / f"{slug(training.name)}-seed{seed}.json",
+                            {"model": self.training_step(training, seed).identity(), "split": test.split},
+                        )
+                        yield test, training, seed, step
+
+    def evaluation_step(self, system: System, seed: int, beam: int, test: TestSet, references: str) -> Step:
+        return Step(
+            f"evaluation of {system.name}, beam {beam}, seed {seed}, {test.name}",
+            self.decoding(system, seed, beam, test) / "evaluation.json",
+            {
+                "decoding": self.decoding_step(system, seed, beam, test).identity(),
+                "references": references,
+                "protocol": test.protocol,
+            },
+        )
+
+    def evaluate(self) -> None:
+        references = {test.name: read_references(test, self.data) for test in self.experiment.tests}
+        identity = {name: fingerprint(texts) for name, texts in references.items()}
+        steps = [(case, self.evaluation_step(*case, identity[case[-1].name])) for case in self.decodings()]
+        pending = [(case, step) for case, step in steps if not step.is_finished()]
+        say(f"evaluation: {len(pending)} to do" if pending else "evaluation: all done")
+
+        def do(case, step: Step) -> None:
+            test = case[-1]
+            step.finish(**evaluate(self.decoding(*case) / "summaries.txt", references[test.name], test.protocol))
+
+        # Threads are enough, since ROUGE's work is done by Perl.
+        with ThreadPoolExecutor(cores()) as pool:
+            for done in [pool.submit(do, *item) for item in pending]:
+                done.result()
+
+
+class Progress:
+    """Prints what train.sh says of each epoch of each training."""
+
+    _epoch = re.compile(r"^train: (epoch \d+: .*)$", re.MULTILINE)
+
+    def __init__(self):
+        self.shown: dict[Path, int] = {}
+
+    def __call__(self, command: Command) -> None:
+        epochs = self._epoch.findall(last_output(command.log))
+        for epoch in epochs[self.shown.get(command.log, 0) :]:
+            say(f"{command.name}: {epoch}")
+        self.shown[command.log] = len(epochs)
+
+
+def search_seconds(log: Path) -> float | None:
+    """How long the search itself took, if the log tells."""
+    found = TRANSLATED.findall(last_output(log))
+    if not found:
+        return None
+    sentences, seconds, rate = (float(number.replace(",", "")) for number in found[-1])
+    # The rate has more digits, unless the search is slow.
+    return round(sentences / rate, 3) if rate >= 1 else seconds

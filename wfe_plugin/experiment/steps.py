@@ -1,0 +1,97 @@
+"""What has been done already, by what is on disk.
+
+A step is finished when its record is there. The record holds a description of all that
+determines the result, so that a changed configuration, or a changed input, is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class StepError(Exception):
+    """An experiment that cannot go on; the message says why and what to do."""
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write all or nothing: a reader, or a later run, never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+def write_json(path: Path, content) -> None:
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path):
+    """The content of a file; None if there is no such file or it cannot be read as JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def fingerprint(content) -> str:
+    """A short name for a JSON value, or for the bytes of a file."""
+    if isinstance(content, Path):
+        try:
+            data = content.read_bytes()
+        except OSError as error:
+            raise StepError(f"{content}: cannot be read ({error.strerror})") from None
+    else:
+        data = json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to do once; `record` is the file that tells it was done."""
+
+    name: str  # for people
+    record: Path
+    description: dict  # JSON values: lists, no tuples
+
+    def stored(self) -> dict:
+        content = read_json(self.record)
+        return content if isinstance(content, dict) else {}
+
+    def is_finished(self) -> bool:
+        stored = self.stored()
+        return bool(stored.get("finished")) and stored.get("description") == self.description
+
+    def changes(self) -> list[str]:
+        """How the step differs from what its record tells of; nothing where it is new."""
+        stored = self.stored().get("description")
+        if not isinstance(stored, dict):
+            return []
+        wanted = self.description
+        return [
+            f"{key}: {shown(stored.get(key))} there, {shown(wanted.get(key))} wanted"
+            for key in {**stored, **wanted}
+            if stored.get(key) != wanted.get(key)
+        ]
+
+    def start(self) -> None:
+        """Note what is being made, so that a change before the end is noticed, too."""
+        write_json(self.record, {"description": self.description})
+
+    def finish(self, **facts) -> None:
+        finished = time.strftime("%Y-%m-%d %H:%M:%S")
+        write_json(self.record, {"description": self.description, "finished": finished, **facts})
+
+    def identity(self) -> str:
+        """Changes whenever the step is done anew; later steps describe their input with it."""
+        return fingerprint(self.stored())
+
+
+def shown(value) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
