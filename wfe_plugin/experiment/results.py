@@ -11,7 +11,7 @@ from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.evaluation.significance import PairedDifference, paired_bootstrap
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.experiment.commands import as_text
-from wfe_plugin.experiment.config import Experiment, System, TestSet
+from wfe_plugin.experiment.config import Experiment, TestSet
 from wfe_plugin.experiment.measure import read_references
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import read_json
@@ -45,7 +45,6 @@ class TestResults:
     __test__ = False  # for pytest, which takes it for a class of tests
 
     test: TestSet
-    baseline: System
     sources: list[str]
     references: list[list[str]]
     implementation: str
@@ -144,7 +143,6 @@ def collect(runner: Runner) -> Results:
 
 
 def collect_test(runner: Runner, test: TestSet) -> TestResults:
-    experiment = runner.experiment
     references = read_references(test, runner.data)
     runs: dict[tuple[str, int], list[Run]] = {}
     implementation = note = ""
@@ -169,6 +167,4 @@ def collect_test(runner: Runner, test: TestSet) -> TestResults:
         if its_test == test:
             frequencies.setdefault(training.name, {})[seed] = step.stored()["result"]
     sources = read_lines(runner.data / "text" / f"{test.split}.source")
-    return TestResults(
-        test, experiment.baseline, sources, references, implementation, note, runs, frequencies
-    )
+    return TestResults(test, sources, references, implementation, note, runs, frequencies)

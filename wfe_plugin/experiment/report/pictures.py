@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH = 400
+COLOURS = 5  # of the palette for systems; 0 is that of the references
 DASHES = ("none", "none", "7 3", "2 3", "9 3 2 3")
 
 
