@@ -74,6 +74,9 @@ def _decode(command: str, options: List[str], decoding: Decoding) -> Dict[int, L
     def take(line: str) -> None:
         match = re.match(r"([SH])-(\d+)\t(.*)", line)
         if not match:
+            # How long the search took; wfe-experiment reads it, too.
+            if re.search(r"Translated [\d,]+ sentences", line):
+                print(line.rstrip("\n"), flush=True)
             return
         number = int(match[2])
         if match[1] == "S":

@@ -114,7 +114,7 @@ class Generation:
         self.treatment = Treatment.load(self.data)
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
         mode = args.decoding or ("off" if without else "full")
-        if without and mode != "off":
+        if without and mode not in ("off", "oracle"):
             raise PipelineError(f"{without[0]}: estimates no word frequencies; use --decoding off")
         say(f"{len(models)} model(s), --decoding {mode}, beam {args.beam}")
         self.decoding = decode.Decoding(
