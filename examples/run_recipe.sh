@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What the recipes' run.sh share: text by prepare.py, then an experiment to its report. CPU only.
+# run_recipe.sh FOLDER OPTION "HELP ON OPTION" [ARGUMENT...]; OPTION names the data at hand.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+name=$1 option=$2 help=$3
+shift 3
+usage="usage: run.sh [--out DIR] [$option DIR] [--config FILE] [-- wfe-experiment options]
+  --out DIR      directory for everything (default: $name-out in the current one)
+  $(printf %-13s "$option DIR")  $help, instead of downloading
+  --config FILE  another experiment on the same text (default: experiment.ini)
+Interrupted, it continues where it was. The report is DIR/results/experiment.html, or named
+after the other configuration."
+out=$name-out config=$here/$name/experiment.ini prepare=()
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        -h | --help) echo "$usage"; exit 0 ;;
+        --) shift; break ;;
+        --out | --config | "$option")
+            [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
+            case $1 in
+                --out) out=$2 ;;
+                --config) config=$2 ;;
+                *) prepare=("$1" "$2") ;;
+            esac
+            shift 2 ;;
+        *) echo "run.sh: unknown option $1" >&2; echo "$usage" >&2; exit 2 ;;
+    esac
+done
+[ -f "$config" ] || { echo "run.sh: $config: no such file" >&2; exit 1; }
+
+mkdir -p -- "$out/text"
+out=$(cd -- "$out" && pwd)
+echo '*' >"$out/.gitignore" # results are nobody's source
+# The last file that prepare.py writes; what is downloaded on another day may be other text.
+[ -f "$out/text/test.title" ] ||
+    python3 "$here/$name/prepare.py" --out "$out/text" ${prepare[@]+"${prepare[@]}"}
+# Beside its results, since paths in a configuration start from where it is.
+cp -- "$config" "$out/"
+exec "$here/../scripts/run_main.sh" wfe_plugin.cli.experiment "$out/$(basename -- "$config")" "$@"
