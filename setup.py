@@ -25,7 +25,7 @@ setup(
         "sacremoses>=0.1.0",
         "subword-nmt>=0.3.8",
     ],
-    extras_require={"test": ["pytest>=7.0", "hypothesis>=6.0", "pytest-timeout>=2.1"]},
+    extras_require={"test": ["pytest>=7.0", "hypothesis>=6.0", "pytest-timeout>=2.1", "pytest-xdist>=3.0"]},
     entry_points={
         "console_scripts": [
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",

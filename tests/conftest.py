@@ -1,6 +1,11 @@
 """Settings for all tests."""
 
-from hypothesis import HealthCheck, settings
+import os
+
+# Before torch is imported: the tests' models are too small for several threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 # The same examples in every run: a failure can be repeated, and a green run is
 # not luck.
