@@ -133,6 +133,14 @@ def test_a_finished_training_says_so(killed, data, capsys):
     assert (out / "checkpoint_best.pt").read_bytes() == (out / f"checkpoint{best}.pt").read_bytes()
 
 
+def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
+    """A mistyped option must not block its directory."""
+    out = tmp_path / "model"
+    for attempt in ("--foo", "--bar"):
+        assert train.main(options(data, out, "--", "--cpu", *TINY, attempt)) == 1
+        assert f"unrecognized arguments: {attempt}" in capsys.readouterr().err
+
+
 def test_other_settings_are_refused_in_the_same_directory(killed, data, capsys):
     out, _ = killed
     assert train.main(options(data, out, "--seed", "3", "--baseline", "--", "--cpu", *TINY)) == 1

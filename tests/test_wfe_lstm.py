@@ -4,6 +4,7 @@ from argparse import Namespace
 
 import pytest
 import torch
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from toy import toy_batch, toy_model, toy_sources, toy_task
 
 from wfe_plugin.models.bilstm_encoder import run_packed, run_padded
@@ -121,6 +122,17 @@ def test_the_papers_sizes_are_the_defaults():
 def test_the_baseline_is_the_same_model_without_the_head():
     with_head, without = parameter_shapes(), parameter_shapes(without_wfe=True)
     assert {n: s for n, s in with_head.items() if not n.startswith("wfe_head")} == without
+
+
+def test_a_task_that_knows_no_wfe_is_warned_of(caplog):
+    """fairseq's commands take `translation` if the user names no task."""
+    toy_model(toy_task(WORDS))
+    assert "--task summarization_wfe" not in caplog.text
+    task = toy_task(WORDS)
+    config = TranslationConfig(source_lang="article", target_lang="title")
+    stock = TranslationTask(config, task.source_dictionary, task.target_dictionary)
+    toy_model(stock)
+    assert "--task summarization_wfe" in caplog.text
 
 
 def test_tiny_architecture_leaves_what_the_user_set():

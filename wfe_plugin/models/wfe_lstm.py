@@ -1,5 +1,6 @@
 """EncDec+WFE: the LSTM encoder-decoder of the paper, with its WFE sub-model."""
 
+import logging
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -14,6 +15,8 @@ from omegaconf import II
 
 from wfe_plugin.method.estimator import FrequencyEstimate, WordFrequencyEstimator
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -96,6 +99,11 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
         )
         wfe_head = None
         if not cfg.without_wfe:
+            if not hasattr(getattr(task, "cfg", None), "wfe_decoding"):
+                logger.warning(
+                    "this model has a WFE sub-model, but its task does not decode with "
+                    "it: give --task summarization_wfe to every command"
+                )
             wfe_head = WordFrequencyEstimator(
                 encoder.state_size, len(task.target_dictionary)
             )

@@ -244,7 +244,8 @@ class Training:
             ]
         except (OSError, ValueError, KeyError, AttributeError):
             raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out") from None
-        if changes:
+        # A training that failed before its first epoch has nothing to lose.
+        if changes and any(self.out.glob("checkpoint*.pt")):
             raise PipelineError(
                 "\n".join([f"{self.args.out}: holds a training with other settings:", *changes, "Choose another --out"])
             )
