@@ -419,7 +419,14 @@ class Preparation:
             for chunk in _chunks(pairs):
                 yield from function(chunk)
         else:
-            with get_context("fork").Pool(self.args.workers, _start_worker, setup) as pool:
+            # Workers must not inherit our handler of SIGTERM: it would make one that is ended in
+            # its first moments clean up and wait instead of ending.
+            handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            try:
+                pool = get_context("fork").Pool(self.args.workers, _start_worker, setup)
+            finally:
+                signal.signal(signal.SIGTERM, handler)
+            with pool:
                 for chunk in pool.imap(function, _chunks(pairs)):
                     yield from chunk
 
