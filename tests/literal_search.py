@@ -37,6 +37,9 @@ class LiteralSearch:
             self.log_g_hat = [0.0] * len(g)
         if decoding == "gate":
             self.r_hat = [INF] * len(r)
+        if decoding == "strict":
+            a_hat = [x * math.exp(y) for x, y in zip(self.r_hat, self.log_g_hat)]
+            self.r_hat = [min(x, max(1.0, a)) for x, a in zip(self.r_hat, a_hat)]
         if not bound_eos:
             self.r_hat[self.eos], self.log_g_hat[self.eos] = INF, 0.0
 

@@ -65,7 +65,7 @@ estimates = st.integers(3, 7).flatmap(
 )
 
 
-@given(estimates, st.sampled_from(["full", "bound", "gate"]), st.booleans())
+@given(estimates, st.sampled_from(["full", "strict", "bound", "gate"]), st.booleans())
 def test_against_literal_loops(case, mode, exempt_eos):
     rows, beam, length, random = case
     estimate = FrequencyEstimate(
@@ -85,6 +85,8 @@ def test_against_literal_loops(case, mode, exempt_eos):
         r, g = rows[row // beam]
         r_hat = [max(0.0, x) for x in r] if mode != "gate" else [INF] * vocabulary
         g_hat = [1 / (1 + math.exp(-x)) for x in g] if mode != "bound" else [1.0] * vocabulary
+        if mode == "strict":
+            r_hat = [min(x, max(1.0, x * y)) for x, y in zip(r_hat, g_hat)]
         if exempt_eos:
             r_hat[EOS], g_hat[EOS] = INF, 1.0
         expected = [
@@ -110,6 +112,19 @@ def test_a_word_can_be_generated_as_often_as_its_budget_rounded_up(r_hat, allowe
         generated = torch.cat((generated, torch.zeros(1, 1).long()), dim=1)
         times += 1
     assert times == allowed == math.ceil(r_hat)
+
+
+@pytest.mark.parametrize(
+    "r_hat, g_hat, budget",
+    [(0.4, 0.5, 0.4), (1.0, 0.5, 1.0), (2.8, 0.25, 1.0), (2.0, 0.75, 1.5), (3.0, 0.5, 1.5)],
+)
+def test_strict_lets_a_word_come_again_only_as_far_as_its_estimated_frequency(r_hat, g_hat, budget):
+    g = math.log(g_hat / (1 - g_hat))
+    estimate = FrequencyEstimate(torch.tensor([[r_hat]]), torch.tensor([[g]]))
+    bound = frequency_bound(estimate, "strict")
+    assert bound.budget.item() == pytest.approx(budget)
+    # The first use costs what it costs in the paper.
+    assert bound.first_mask.item() == pytest.approx(frequency_bound(estimate).first_mask.item())
 
 
 def test_minimum_budget_lifts_only_what_it_names():

@@ -25,7 +25,7 @@ def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
     assert [system.name for system in experiment.systems] == [
         "EncDec", "EncDec+WFE", "WFE, bound only", "WFE, gate only", "WFE, oracle",
     ]  # fmt: skip
-    assert [system.decoding for system in experiment.systems] == ["off", "full", "bound", "gate", "oracle"]
+    assert [system.decoding for system in experiment.systems] == ["off", "full", "strict", "bound", "gate", "oracle"]
     assert [training.baseline for training in experiment.trainings] == [True, False]
     assert (experiment.beams, experiment.seeds, experiment.preset) == ((1, 5, 10), (1,), "small")
     assert (experiment.baseline.name, experiment.proposed.name) == ("EncDec", "EncDec+WFE")

@@ -70,7 +70,7 @@ def test_greedy_search_agrees_with_figure_1(seed):
 
 
 @pytest.mark.parametrize("bound_eos", [False, True])
-@pytest.mark.parametrize("decoding", ["full", "bound", "gate"])
+@pytest.mark.parametrize("decoding", ["full", "strict", "bound", "gate"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_score_is_that_of_figure_1(seed, decoding, bound_eos):
     task = toy_task(WORDS, wfe_decoding=decoding, wfe_bound_eos=bound_eos)
@@ -149,7 +149,7 @@ def test_without_effect_the_bound_changes_nothing(seed, options):
     same_hypotheses(generate(task, [model], batch, **options), stock)
 
 
-@pytest.mark.parametrize("decoding", ["full", "bound", "gate"])
+@pytest.mark.parametrize("decoding", ["full", "strict", "bound", "gate"])
 def test_batch_composition_and_order_do_not_matter(decoding):
     task = toy_task(WORDS, wfe_decoding=decoding)
     model = toy_model(task, 5)
@@ -278,7 +278,7 @@ SEARCHES = st.sampled_from(
     beam=st.sampled_from([1, 2, 4, 6, 100]),
     max_len=st.integers(0, 9),
     min_len=st.integers(0, 5),
-    decoding=st.sampled_from(["full", "bound", "gate"]),
+    decoding=st.sampled_from(["full", "strict", "bound", "gate"]),
     bound_eos=st.booleans(),
     ngram=st.integers(0, 3),
     prefix_length=st.sampled_from([0, 0, 0, 1, 3]),

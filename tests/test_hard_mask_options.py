@@ -429,5 +429,5 @@ class TestRefused:
 
     def test_unknown_decoding(self):
         task = toy_task(WORDS)
-        with pytest.raises(ValueError, match="full, bound, gate, oracle, off"):
+        with pytest.raises(ValueError, match="full, strict, bound, gate, oracle, off"):
             task.build_generator([toy_model(task)], Namespace(wfe_decoding="hard"))

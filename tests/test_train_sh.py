@@ -252,7 +252,7 @@ def test_other_presets_and_choices(data):
     values, words = command(data, "--baseline", "--best-by", "loss", "--seed", "7", preset="small")
     assert values["--best-checkpoint-metric"] == "loss" and values["--seed"] == "7"
     assert "--without-wfe" in words
-    assert values["--batch-size"] == str(PRESETS["small"].batch_size) == "64"
+    assert values["--batch-size"] == str(PRESETS["small"].batch_size) == "32"
 
 
 # What is refused

@@ -54,9 +54,9 @@ the configuration, in full; all but [data] may be left out:
   baseline = yes             # no frequency estimation
   options =                  # of train.sh
 
-  [system EncDec]            # default: EncDec, EncDec+WFE, bound only, gate only, oracle
+  [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, oracle
   training = EncDec
-  decoding = off             # full, bound, gate, oracle or off
+  decoding = off             # full, strict, bound, gate, oracle or off
   options = -- --no-repeat-ngram-size 3              # of generate.sh; after --, of fairseq
 """
 

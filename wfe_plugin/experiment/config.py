@@ -14,7 +14,8 @@ from wfe_plugin.method.bound import DECODING_MODES
 
 PRESETS = ("small", "paper")
 
-# The paper's two systems, its two ingredients alone, and what a perfect estimator would give.
+# The paper's two systems, the stricter budget, the paper's two ingredients alone, and what a
+# perfect estimator would give.
 STANDARD_SYSTEMS = """\
 [training EncDec]
 baseline = yes
@@ -28,6 +29,10 @@ decoding = off
 [system EncDec+WFE]
 training = EncDec+WFE
 decoding = full
+
+[system WFE, strict]
+training = EncDec+WFE
+decoding = strict
 
 [system WFE, bound only]
 training = EncDec+WFE

@@ -110,7 +110,7 @@ class WFESequenceGenerator(SequenceGenerator):
         if target is None:
             raise ValueError(
                 "--wfe-decoding oracle takes its budgets from the reference "
-                "summaries, and this text has none; use full, bound, gate or off"
+                "summaries, and this text has none; use full, strict, bound, gate or off"
             )
         return true_frequencies(target, self.vocab_size, self.pad)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from wfe_plugin.method.estimator import FrequencyEstimate
 
-DECODING_MODES = ("full", "bound", "gate", "oracle")
+DECODING_MODES = ("full", "strict", "bound", "gate", "oracle")
 
 
 class FrequencyBound(NamedTuple):
@@ -52,7 +52,8 @@ def frequency_bound(
 
     Args:
         estimate: r and g of each sentence
-        mode: `full` is the paper's; `bound` uses r̂ only and `gate` ĝ only;
+        mode: `full` is the paper's; `strict` as well, but a word comes again
+            only as far as â allows; `bound` uses r̂ only and `gate` ĝ only;
             `oracle` is `bound` with true frequencies in the place of r
         unbounded: index of a word that is free of both (EOS)
         minimum_budget: (sentences, vocabulary), budgets that words have at
@@ -62,7 +63,11 @@ def frequency_bound(
     """
     budget = estimate.r_hat
     log_gate = estimate.log_g_hat
-    if mode in ("bound", "oracle"):
+    if mode == "strict":
+        # The loss sees â = r̂ ⊙ ĝ alone. Where it has settled on, say, 2.8 × 0.2
+        # for words that occur once, r̂ would let them occur three times.
+        budget = torch.minimum(budget, estimate.a_hat.clamp(min=1.0))
+    elif mode in ("bound", "oracle"):
         log_gate = torch.zeros_like(log_gate)
     elif mode == "gate":
         budget = torch.full_like(budget, float("inf"))

@@ -17,8 +17,9 @@ class SummarizationWFEConfig(TranslationConfig):
     wfe_decoding: ChoiceEnum([*DECODING_MODES, "off"]) = field(
         default="full",
         metadata={
-            "help": "full: the paper's decoding; bound: only its upper bound on "
-            "frequencies; gate: only its occurrence gate; oracle: bounds are the true "
+            "help": "full: the paper's decoding; strict: the same, but a word comes "
+            "again only as far as the estimated frequency itself allows, not its upper "
+            "bound; bound: only the upper bound on frequencies; gate: only its occurrence gate; oracle: bounds are the true "
             "frequencies in the reference, to see what a perfect estimate would give, "
             "also for models without WFE; off: fairseq's own decoding, likewise"
         },
