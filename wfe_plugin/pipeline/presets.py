@@ -51,11 +51,11 @@ PRESETS = {
         ),
     ),
     "small": Preset(
-        description="for a CPU or one GPU and some ten thousand pairs: one layer, H=256, D=128, Adam",
+        description="for a CPU or one GPU and some ten thousand pairs: one layer, H=160, D=128, Adam",
         batch_size=32,
         epochs=12,
         patience=3,
-        options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=128, hidden=256, layers=1)),
+        options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=128, hidden=160, layers=1)),
         phases=(Phase(("--optimizer", "adam", "--lr", "0.002", "--clip-norm", "5")),),
     ),
 }
