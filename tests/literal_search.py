@@ -35,7 +35,9 @@ class LiteralSearch:
         self.log_g_hat = [-math.log1p(math.exp(-x)) for x in g]
         if decoding == "bound":
             self.log_g_hat = [0.0] * len(g)
-        if decoding == "gate":
+        if decoding == "off":
+            self.log_g_hat = [0.0] * len(g)
+        if decoding in ("gate", "off"):
             self.r_hat = [INF] * len(r)
         if decoding == "strict":
             a_hat = [x * math.exp(y) for x, y in zip(self.r_hat, self.log_g_hat)]
@@ -43,14 +45,17 @@ class LiteralSearch:
         if not bound_eos:
             self.r_hat[self.eos], self.log_g_hat[self.eos] = INF, 0.0
 
-    def step_scores(self, words, budget) -> List[float]:
-        """log Softmax(o_j) + ã_j (Equations 2 and 4)."""
+    def lprobs(self, words) -> List[float]:
+        """log Softmax(o_j) (Equation 2)."""
         prefix = torch.tensor([[self.eos] + words])
         with torch.no_grad():
             logits, _ = self.model.decoder(prefix, encoder_out=self.encoder_out)
-        lprobs = torch.log_softmax(logits[0, -1], dim=-1).tolist()
+        return torch.log_softmax(logits[0, -1], dim=-1).tolist()
+
+    def step_scores(self, words, budget) -> List[float]:
+        """log Softmax(o_j) + ã_j (Equation 4)."""
         scores = []
-        for lprob, r, log_g in zip(lprobs, budget, self.log_g_hat):
+        for lprob, r, log_g in zip(self.lprobs(words), budget, self.log_g_hat):
             clipped = max(0.0, min(1.0, r))
             scores.append(lprob + math.log(clipped) + log_g if clipped > 0 else -INF)
         scores[self.pad] = -INF  # not a word

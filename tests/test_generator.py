@@ -268,6 +268,15 @@ SEARCHES = st.sampled_from(
         dict(diversity_rate=0.5),
     ]
 )
+PENALTIES = st.sampled_from(
+    [
+        {},
+        dict(repetition_penalty=1.5),
+        dict(frequency_penalty=0.7, presence_penalty=0.2),
+        dict(repetition_penalty=1000.0, frequency_penalty=1000.0),
+        dict(coverage_penalty=0.4, gnmt_length_penalty=0.6),
+    ]
+)
 
 
 @settings(max_examples=200)
@@ -278,19 +287,23 @@ SEARCHES = st.sampled_from(
     beam=st.sampled_from([1, 2, 4, 6, 100]),
     max_len=st.integers(0, 9),
     min_len=st.integers(0, 5),
-    decoding=st.sampled_from(["full", "strict", "bound", "gate"]),
+    decoding=st.sampled_from(["full", "strict", "bound", "gate", "off"]),
     bound_eos=st.booleans(),
     ngram=st.integers(0, 3),
     prefix_length=st.sampled_from([0, 0, 0, 1, 3]),
     unnormalized=st.booleans(),
     temperature=st.sampled_from([0.5, 1.0, 2.0]),
     search=SEARCHES,
+    word_cap=st.integers(0, 2),
+    penalties=PENALTIES,
 )
 def test_properties_of_any_search(
     seed, weight_scale, sentences, beam, max_len, min_len, decoding, bound_eos, ngram,
-    prefix_length, unnormalized, temperature, search,
+    prefix_length, unnormalized, temperature, search, word_cap, penalties,
 ):
     """Budgets are kept, and every sentence gets an output with a finite score."""
+    if decoding == "off" and not word_cap and not penalties:
+        word_cap = 9  # or it is fairseq's own search, which has its own limits
     if "diverse_beam_groups" in search:
         beam = 4
     if "diversity_rate" in search:
@@ -305,8 +318,9 @@ def test_properties_of_any_search(
     torch.manual_seed(seed)
     found = generate(
         task, [model], batch, prefix_tokens=prefix, beam=beam, max_len_b=max_len,
-        min_len=min(min_len, max_len), no_repeat_ngram_size=ngram,
-        unnormalized=unnormalized, temperature=temperature, **search,
+        min_len=min(min_len, max_len), no_repeat_ngram_size=min(ngram, max_len),
+        unnormalized=unnormalized, temperature=temperature, word_cap=word_cap,
+        **search, **penalties,
     )
     order = batch["id"].tolist()
     for number, (source, hypotheses) in enumerate(zip(sources, found)):
@@ -325,6 +339,8 @@ def test_properties_of_any_search(
                     literal.r_hat[word] < INF
                 ) else INF
                 assert words.count(word) <= budget
+                if word_cap:
+                    assert words.count(word) <= max(word_cap, forced.count(word))
             if ngram and not forced:
                 grams = [tuple(words[i : i + ngram]) for i in range(len(words) - ngram + 1)]
                 assert len(grams) == len(set(grams))

@@ -1,6 +1,6 @@
 """Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves.
 
-Importing this package registers its task, models and criterion with fairseq, and
+Importing this package registers its task, models and criteria with fairseq, and
 lets torch's safe unpickler load fairseq's checkpoints. The method and the evaluation
 can be used where there is no fairseq.
 """
@@ -11,7 +11,7 @@ import logging
 
 def _register_with_fairseq() -> None:
     from wfe_plugin import safe_loading
-    from wfe_plugin.criterions import nll_wfe  # noqa: F401
+    from wfe_plugin.criterions import nll_unlikelihood, nll_wfe  # noqa: F401
     from wfe_plugin.models import wfe_lstm  # noqa: F401
     from wfe_plugin.tasks import summarization_wfe  # noqa: F401
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Tuple
+from typing import Dict, Optional, Tuple
 
 import torch.nn.functional as F
 from fairseq import utils
@@ -12,7 +12,11 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.logging import metrics
 from torch import Tensor
 
+from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
+
+# Losses that a criterion here may add to the NLL; logged a sentence.
+FURTHER_LOSSES = ("wfe_loss", "unlikelihood_loss")
 
 
 @dataclass
@@ -99,17 +103,35 @@ class NLLWithWFECriterion(FairseqCriterion):
         }
         extra = net_output[1]
         estimate = extra.get("wfe") if isinstance(extra, dict) else None
-        if estimate is not None:
-            a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
-            wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()
-            loss = loss + self.wfe_weight * wfe
-            logging_output["wfe_loss"] = wfe.detach()
+        further = self.further_losses(lprobs, target, estimate)
+        for name, (weight, value) in further.items():
+            loss = loss + weight * value
+            logging_output[name] = value.detach()
         sample_size = (
             sentences if self.average_over == "sentences" else sample["ntokens"]
         )
         logging_output["loss"] = loss.detach()
         logging_output["sample_size"] = sample_size
         return loss, sample_size, logging_output
+
+    def further_losses(
+        self, lprobs: Tensor, target: Tensor, estimate: Optional[FrequencyEstimate]
+    ) -> Dict[str, Tuple[float, Tensor]]:
+        """What is added to the NLL: names (of FURTHER_LOSSES), weights and values.
+
+        Args:
+            lprobs: (sentences, length, vocabulary)
+            target: (sentences, length)
+            estimate: None if the model has no WFE sub-model
+
+        Returns:
+            values are summed over the sentences
+        """
+        if estimate is None:
+            return {}
+        a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
+        wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()
+        return {"wfe_loss": (self.wfe_weight, wfe)}
 
     def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
         """NLL as trained (smoothed) and as it is, summed over the tokens.
@@ -143,10 +165,9 @@ class NLLWithWFECriterion(FairseqCriterion):
         metrics.log_derived(
             "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
         )
-        if any("wfe_loss" in log for log in logging_outputs):
-            metrics.log_scalar(
-                "wfe_loss", total("wfe_loss") / sentences, sentences, round=3
-            )
+        for name in FURTHER_LOSSES:
+            if any(name in log for log in logging_outputs):
+                metrics.log_scalar(name, total(name) / sentences, sentences, round=3)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

@@ -7,15 +7,18 @@ import torch
 from fairseq.sequence_generator import EnsembleModel
 from torch import Tensor
 
+from wfe_plugin.generation.alternatives import Alternatives
 from wfe_plugin.method.bound import (
     LAST_RESORT,
     FrequencyBound,
     add_log_mask,
     frequency_bound,
+    occurrences,
     select_sentences,
 )
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.ngram_blocking import repeating_words
+from wfe_plugin.method.penalties import cap_log_mask, penalize
 
 # Keys under which the generator hands the user's wishes for a batch to
 # `forward_encoder`, beside the inputs of the encoder.
@@ -34,23 +37,24 @@ class EncodedBatch(NamedTuple):
 
     encoder_outs: List  # one a model, of `rows` sentences
     sentence: Tensor  # (rows,), index of the sentence that each row belongs to
-    bound: FrequencyBound  # of the sentences that are left
+    bound: Optional[FrequencyBound]  # of the sentences that are left; None: no bound
     prefix_tokens: Optional[Tensor]  # (sentences left, length)
     constraint_tokens: Optional[Tensor]  # (sentences left, number)
 
 
 class BoundedEnsemble(EnsembleModel):
-    """Adds the frequency bound and n-gram blocking to the models' predictions.
+    """Adds the frequency bound and its alternatives to the models' predictions.
 
     The estimates of several models are averaged, as fairseq averages their
     probabilities: r̂ and ĝ each, which makes one bound for the ensemble.
 
     Args:
-        models: models with a WFE head; any models for the oracle
+        models: models with a WFE head; any models for the oracle and for `off`
         pad, eos: indices of these symbols in the target dictionary
-        decoding: `full`, `bound`, `gate` or `oracle`
+        decoding: `full`, `bound`, `gate`, `oracle`, or `off`: no bound
         bound_eos: bound EOS as any other word
-        no_repeat_ngram_size: block repeated n-grams of this size; 0 blocks none
+        alternatives: what else is to be done against repetition at each step; its
+            ranking of outputs is the generator's business
     """
 
     def __init__(
@@ -60,14 +64,17 @@ class BoundedEnsemble(EnsembleModel):
         eos: int,
         decoding: str = "full",
         bound_eos: bool = False,
-        no_repeat_ngram_size: int = 0,
+        alternatives: Alternatives = Alternatives(),
     ):
         super().__init__(models)
         self.pad = pad
         self.eos = eos
         self.decoding = decoding
         self.bound_eos = bound_eos
-        self.no_repeat_ngram_size = no_repeat_ngram_size
+        self.alternatives = alternatives
+        self.ignored_words = None
+        if alternatives.ignored_words:
+            self.ignored_words = torch.tensor(alternatives.ignored_words)
 
     def forward_encoder(self, net_input) -> EncodedBatch:
         net_input = dict(net_input)
@@ -75,20 +82,32 @@ class BoundedEnsemble(EnsembleModel):
         constraints = net_input.pop(CONSTRAINT_TOKENS, None)
         truth = net_input.pop(TRUE_FREQUENCIES, None)
         encoder_outs = super().forward_encoder(net_input)
+        source = net_input["src_tokens"]
+        sentences = torch.arange(source.size(0), device=source.device)
+        bound = None
+        if self.decoding != "off":
+            bound = self.bound_of_batch(encoder_outs, truth, prefix, constraints)
+        return EncodedBatch(encoder_outs, sentences, bound, prefix, constraints)
+
+    def bound_of_batch(
+        self,
+        encoder_outs,
+        truth: Optional[Tensor],
+        prefix: Optional[Tensor],
+        constraints: Optional[Tensor],
+    ) -> FrequencyBound:
         if self.decoding == "oracle":
             # What a perfect estimator would say; the oracle has no use for gates.
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
             estimate = self.average_estimate(encoder_outs)
-        bound = frequency_bound(
+        return frequency_bound(
             estimate,
             self.decoding,
             unbounded=None if self.bound_eos else self.eos,
             minimum_budget=self.minimum_budget(estimate.r, prefix, constraints),
             floor=self.floor(estimate.r, constraints),
         )
-        sentences = torch.arange(bound.budget.size(0), device=bound.budget.device)
-        return EncodedBatch(encoder_outs, sentences, bound, prefix, constraints)
 
     def average_estimate(self, encoder_outs) -> FrequencyEstimate:
         estimates = [
@@ -154,7 +173,7 @@ class BoundedEnsemble(EnsembleModel):
             return encoded
         keep = torch.searchsorted(known, left)
         return encoded._replace(
-            bound=select_sentences(encoded.bound, keep),
+            bound=encoded.bound and select_sentences(encoded.bound, keep),
             prefix_tokens=select(encoded.prefix_tokens, keep),
             constraint_tokens=select(encoded.constraint_tokens, keep),
         )
@@ -165,19 +184,66 @@ class BoundedEnsemble(EnsembleModel):
         lprobs, attention = super().forward_decoder(
             tokens, encoded.encoder_outs, incremental_states, temperature
         )
+        if self.alternatives.coverage_penalty > 0 and attention is None:
+            raise ValueError(
+                "--coverage-penalty needs the model's attention to the source, and this "
+                "model shows none"
+            )
         generated = tokens[:, 1:]  # fairseq's start symbol is not a word
-        lprobs = add_log_mask(lprobs, encoded.bound, generated)
-        if self.no_repeat_ngram_size > 0:
+        if generated.size(1) > 0 and self.alternatives.penalizes_words:
+            self.penalize_words(lprobs, generated)
+        if encoded.bound is not None:
+            lprobs = add_log_mask(lprobs, encoded.bound, generated)
+        if generated.size(1) > 0 and self.alternatives.word_cap > 0:
+            self.cap_words(lprobs, generated, encoded)
+        if self.alternatives.no_repeat_ngram_size > 0:
             self.block_ngrams(lprobs, generated, encoded)
         return lprobs, attention
+
+    def penalize_words(self, lprobs: Tensor, generated: Tensor) -> None:
+        penalized = penalize(
+            lprobs.gather(1, generated),
+            occurrences(generated),
+            self.alternatives.repetition_penalty,
+            self.alternatives.frequency_penalty,
+            self.alternatives.presence_penalty,
+        )
+        lprobs.scatter_(1, generated, penalized.type_as(lprobs))
+
+    def cap_words(
+        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
+    ) -> None:
+        """Forbid words that were said as often as they may be.
+
+        As under the bound, a forced prefix and constraints may use their words as
+        often as they have them, constraints also beyond that if there is no other
+        way, and EOS is free.
+        """
+        minimum, floor = None, None
+        prefix, constraints = encoded.prefix_tokens, encoded.constraint_tokens
+        wishes = [words for words in (prefix, constraints) if words is not None]
+        if wishes:
+            minimum = sum(times_in(words, generated) for words in wishes)
+        if constraints is not None:
+            floor = times_in(constraints, generated).clamp(max=1) * LAST_RESORT
+        counts = occurrences(generated)
+        mask = cap_log_mask(counts, self.alternatives.word_cap, minimum, floor)
+        mask = mask.masked_fill(generated.eq(self.eos), 0.0)
+        capped = lprobs.gather(1, generated) + mask
+        lprobs.scatter_(1, generated, capped.type_as(lprobs))
 
     def block_ngrams(
         self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
     ) -> None:
         """Forbid what would repeat an n-gram, but never EOS or a forced word."""
-        blocked = repeating_words(generated, self.no_repeat_ngram_size, self.pad)
-        rows_per_sentence = generated.size(0) // encoded.bound.budget.size(0)
-        allowed = [torch.full_like(blocked[:, :1], self.eos)]
+        ignored = self.ignored_words
+        blocked = repeating_words(
+            generated,
+            self.alternatives.no_repeat_ngram_size,
+            self.pad,
+            None if ignored is None else ignored.to(generated.device),
+        )
+        allowed = [torch.full_like(generated[:, :1], self.eos)]
         step = generated.size(1)
         prefix = encoded.prefix_tokens
         if prefix is not None and step < prefix.size(1):
@@ -185,11 +251,24 @@ class BoundedEnsemble(EnsembleModel):
         if encoded.constraint_tokens is not None:
             allowed.append(encoded.constraint_tokens)
         for words in allowed:
-            if words.size(0) != generated.size(0):
-                words = words.repeat_interleave(rows_per_sentence, dim=0)
-            exempt = blocked.unsqueeze(2).eq(words.unsqueeze(1)).any(dim=2)
-            blocked = blocked.masked_fill(exempt, self.pad)
+            blocked = blocked.masked_fill(times_in(words, blocked) > 0, self.pad)
         lprobs.scatter_(1, blocked, float("-inf"))
+
+
+def times_in(words: Tensor, candidates: Tensor) -> Tensor:
+    """How often each candidate of a hypothesis is among the words of its sentence.
+
+    Args:
+        words: (sentences, number of words)
+        candidates: (rows, number of candidates), the same number of rows for each
+            sentence, those of one sentence together
+
+    Returns:
+        (rows, number of candidates), integer
+    """
+    rows_per_sentence = candidates.size(0) // words.size(0)
+    words = words.repeat_interleave(rows_per_sentence, dim=0)
+    return candidates.unsqueeze(2).eq(words.unsqueeze(1)).sum(dim=2)
 
 
 def select(tensor: Optional[Tensor], indices: Tensor) -> Optional[Tensor]:

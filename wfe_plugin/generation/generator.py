@@ -1,12 +1,14 @@
 """Beam search (Figure 1 of the paper) under the frequency bound."""
 
-from typing import Optional
+from dataclasses import replace
+from typing import List, Optional
 
 import torch
 from fairseq import search, utils
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
+from wfe_plugin.generation.alternatives import Alternatives
 from wfe_plugin.generation.ensemble import (
     CONSTRAINT_TOKENS,
     PREFIX_TOKENS,
@@ -14,19 +16,25 @@ from wfe_plugin.generation.ensemble import (
     BoundedEnsemble,
 )
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
+from wfe_plugin.method.coverage import coverage_penalty, length_penalty
 from wfe_plugin.method.loss import true_frequencies
 
 
 class WFESequenceGenerator(SequenceGenerator):
     """fairseq's generator with the log-mask of Equation 4 added at every step.
 
+    The alternatives to that mask are here as well, and can go with it or without.
+
     Takes the arguments of :class:`~fairseq.sequence_generator.SequenceGenerator`
     and besides:
 
     Args:
-        decoding: `full` (the paper), `bound` (only r̂), `gate` (only ĝ) or
-            `oracle` (budgets are the true frequencies in the batch's target)
+        decoding: `full` (the paper), `strict` (the same with smaller budgets),
+            `bound` (only r̂), `gate` (only ĝ), `oracle` (budgets are the true
+            frequencies in the batch's target) or `off` (no bound)
         bound_eos: bound EOS as any other word; by default it is exempt
+        alternatives: what else is to be done against repetition; the size of
+            n-grams is fairseq's argument
         print_alignment: `hard` or `soft`: add alignments from the attention
     """
 
@@ -37,6 +45,7 @@ class WFESequenceGenerator(SequenceGenerator):
         *,
         decoding: str = "full",
         bound_eos: bool = False,
+        alternatives: Alternatives = Alternatives(),
         min_len: int = 1,
         no_repeat_ngram_size: int = 0,
         search_strategy: Optional[search.Search] = None,
@@ -44,13 +53,14 @@ class WFESequenceGenerator(SequenceGenerator):
         **kwargs,
     ):
         search_strategy = search_strategy or search.BeamSearch(tgt_dict)
+        alternatives = replace(alternatives, no_repeat_ngram_size=no_repeat_ngram_size)
         ensemble = BoundedEnsemble(
             models,
             pad=tgt_dict.pad(),
             eos=tgt_dict.eos(),
             decoding=decoding,
             bound_eos=bound_eos,
-            no_repeat_ngram_size=no_repeat_ngram_size,
+            alternatives=alternatives,
         )
         super().__init__(
             ensemble,
@@ -63,9 +73,10 @@ class WFESequenceGenerator(SequenceGenerator):
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
         self.oracle = decoding == "oracle"
         self.print_alignment = print_alignment
-        if print_alignment is not None:
-            for model in models:  # fairseq's hub interface switches attention off
-                model.decoder.make_generation_fast_(need_attn=True)
+        self.alternatives = alternatives
+        if print_alignment is not None or alternatives.coverage_penalty > 0:
+            for model in models:
+                show_attention(model.decoder)
 
     @torch.no_grad()
     def generate(self, models, sample, **kwargs):
@@ -103,7 +114,32 @@ class WFESequenceGenerator(SequenceGenerator):
                 "no output within the maximum length meets the constraints of a "
                 "sentence; allow longer ones with --max-len-b"
             )
+        if self.alternatives.ranks_outputs:
+            source_length = net_input["src_tokens"].ne(self.pad).sum(dim=1)
+            return [
+                self.ranked(hypotheses, length)
+                for hypotheses, length in zip(finalized, source_length)
+            ]
         return finalized
+
+    def ranked(self, hypotheses: List[dict], source_length: Tensor) -> List[dict]:
+        """The outputs of one sentence by the score of Wu et al. (2016)."""
+        scores = torch.stack([h["score"] for h in hypotheses]).float()
+        alpha, beta = (
+            self.alternatives.gnmt_length_penalty,
+            self.alternatives.coverage_penalty,
+        )
+        if alpha is not None:
+            log_p = torch.stack([h["positional_scores"].sum() for h in hypotheses])
+            length = torch.tensor([len(h["tokens"]) for h in hypotheses]).to(log_p)
+            scores = log_p / length_penalty(length, alpha)
+        if beta > 0:
+            attention = torch.stack([h["attention"].sum(dim=1) for h in hypotheses])
+            source_length = source_length.expand(len(hypotheses))
+            scores = scores + coverage_penalty(attention, source_length, beta)
+        for hypothesis, score in zip(hypotheses, scores):
+            hypothesis["score"] = score
+        return sorted(hypotheses, key=lambda h: h["score"].item(), reverse=True)
 
     def true_frequencies(self, sample) -> Tensor:
         target = sample.get("target")
@@ -148,3 +184,10 @@ class WFESequenceGenerator(SequenceGenerator):
         return extract(
             attention, source, hypothesis["tokens"].cpu(), self.pad, self.eos
         )
+
+
+def show_attention(decoder: torch.nn.Module) -> None:
+    """Undo that fairseq switches attention off in decoders that only generate."""
+    for module in decoder.modules():
+        if hasattr(module, "need_attn"):
+            module.need_attn = True

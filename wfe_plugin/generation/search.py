@@ -4,8 +4,6 @@ import torch
 from fairseq.search import DiverseBeamSearch, Sampling
 from torch import Tensor, nn
 
-from wfe_plugin.method.ngram_blocking import repeating_words
-
 
 class WatchedSearch:
     """A fairseq search strategy that remembers which sentences can go on.
@@ -60,24 +58,6 @@ class WatchedSearch:
         if step == 0:
             self.ids = ids
         return ids.unsqueeze(1).eq(self.ids.unsqueeze(0)).long().argmax(dim=1)
-
-
-class NgramBlocker(nn.Module):
-    """Stands in for fairseq's n-gram blocker, which works with CUDA alone.
-
-    Without its CUDA extension, fairseq's compares with the padded end of its
-    buffer and finds nothing. Blocking single words, it blocks EOS, which it
-    finds at the start of each hypothesis.
-    """
-
-    def __init__(self, size: int, pad: int, eos: int):
-        super().__init__()
-        self.size, self.pad, self.eos = size, pad, eos
-
-    def forward(self, tokens, lprobs: Tensor, bsz: int, beam_size: int, step: int):
-        blocked = repeating_words(tokens[:, 1 : step + 1], self.size, self.pad)
-        blocked = blocked.masked_fill(blocked.eq(self.eos), self.pad)
-        return lprobs.scatter(1, blocked, float("-inf"))
 
 
 class MinimumLength(nn.Module):

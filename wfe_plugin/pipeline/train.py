@@ -50,14 +50,15 @@ presets:
 examples:
   train.sh --data prepared --out models/wfe --preset small
   train.sh --data prepared --out models/encdec --preset small --baseline -- --dropout 0.4
+  train.sh --data prepared --out models/unlikelihood --preset small --baseline -- --criterion nll_unlikelihood
   train.sh --data gigaword --out models/paper --preset paper --gpus 4
 
 The best checkpoint, OUT/{checkpoints.BEST}, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
-which includes the loss of the frequency estimate (loss), or the mean F1 of ROUGE-1, -2 and -L
-with beam 5 (rouge; of a large validation set, every n-th batch, about {ROUGE_PAIRS} pairs). Early stopping
-goes by nll, or by loss with --best-by loss. Training stops when the score has not improved for
---patience epochs.
+which includes the loss of the frequency estimate or of unlikelihood (loss), or the mean F1 of
+ROUGE-1, -2 and -L with beam 5 (rouge; of a large validation set, every n-th batch, about
+{ROUGE_PAIRS} pairs). Early stopping goes by nll, or by loss with --best-by loss. Training stops when the
+score has not improved for --patience epochs.
 
 A training that was interrupted continues after its last finished epoch when the same command is
 given again. fairseq's whole output is in OUT/{LOG}, as JSON lines among others.
@@ -381,7 +382,7 @@ class Display:
     """Writes fairseq's output to the log, and what people want to see of it to the terminal."""
 
     _progress = re.compile(r"\| INFO \| (train_inner|valid) \| (\{.*\})$")
-    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "loss": "loss"}
+    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "loss": "loss"}
 
     def __init__(self, log):
         self.log = log

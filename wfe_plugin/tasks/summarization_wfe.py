@@ -6,14 +6,18 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
+from wfe_plugin.generation.alternatives import (
+    Alternatives,
+    AlternativesConfig,
+    requested_alternatives,
+)
 from wfe_plugin.generation.generator import WFESequenceGenerator
 from wfe_plugin.generation.scorer import WFESequenceScorer
-from wfe_plugin.generation.search import NgramBlocker
 from wfe_plugin.method.bound import DECODING_MODES
 
 
 @dataclass
-class SummarizationWFEConfig(TranslationConfig):
+class SummarizationWFEConfig(AlternativesConfig, TranslationConfig):
     wfe_decoding: ChoiceEnum([*DECODING_MODES, "off"]) = field(
         default="full",
         metadata={
@@ -21,7 +25,8 @@ class SummarizationWFEConfig(TranslationConfig):
             "again only as far as the estimated frequency itself allows, not its upper "
             "bound; bound: only the upper bound on frequencies; gate: only its occurrence gate; oracle: bounds are the true "
             "frequencies in the reference, to see what a perfect estimate would give, "
-            "also for models without WFE; off: fairseq's own decoding, likewise"
+            "also for models without WFE; off: no bound, likewise, and without any other "
+            "option against repetition fairseq's own decoding"
         },
     )
     wfe_bound_eos: bool = field(
@@ -66,20 +71,19 @@ class SummarizationWFETask(TranslationTask):
         """
         decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
         bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
-        if decoding == "off" or seq_gen_cls is not None:
-            generator = super().build_generator(
+        alternatives = requested_alternatives(self.cfg, args, self.target_dictionary)
+        unchanged = decoding == "off" and not alternatives.options()
+        if unchanged or seq_gen_cls is not None:
+            return super().build_generator(
                 models,
                 args,
                 seq_gen_cls=seq_gen_cls,
                 extra_gen_cls_kwargs=extra_gen_cls_kwargs,
                 prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
             )
-            if getattr(generator, "repeat_ngram_blocker", None) is not None:
-                generator.repeat_ngram_blocker = NgramBlocker(
-                    args.no_repeat_ngram_size, generator.pad, generator.eos
-                )
-            return generator
-        refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn)
+        refuse_what_cannot_work(
+            models, args, decoding, alternatives, prefix_allowed_tokens_fn
+        )
         print_alignment = getattr(args, "print_alignment", None)
         if getattr(args, "score_reference", False):
             return WFESequenceScorer(
@@ -93,55 +97,80 @@ class SummarizationWFETask(TranslationTask):
                 **(extra_gen_cls_kwargs or {}),
                 "decoding": decoding,
                 "bound_eos": bound_eos,
+                "alternatives": alternatives,
                 "print_alignment": print_alignment,
             },
         )
 
 
-def refuse_what_cannot_work(models, args, decoding, prefix_allowed_tokens_fn) -> None:
+def refuse_what_cannot_work(
+    models, args, decoding, alternatives: Alternatives, prefix_allowed_tokens_fn
+) -> None:
     """Refuse, at the start, combinations that could only fail later."""
-    if decoding not in DECODING_MODES:
+    if decoding not in (*DECODING_MODES, "off"):
         raise ValueError(
             f"--wfe-decoding {decoding} is not known; choose one of "
             f"{', '.join(DECODING_MODES)}, off"
         )
-    if decoding == "oracle" and getattr(args, "score_reference", False):
-        raise ValueError(
-            "--score-reference with --wfe-decoding oracle: a reference is always "
-            "within its own frequencies; use --wfe-decoding off for the same scores"
-        )
-    for number, model in enumerate(models, start=1):
-        if getattr(model, "wfe_head", None) is None and decoding != "oracle":
-            which = "the model"
-            if len(models) > 1:
-                which = f"model {number} of the {len(models)} models"
+    refuse_models_that_lack_something(models, decoding, alternatives)
+    against_repetition = alternatives.options()
+    stock = "use --wfe-decoding off"
+    if against_repetition:
+        stock += f" without {', '.join(against_repetition)}"
+    if getattr(args, "score_reference", False):
+        if against_repetition:
             raise ValueError(
-                f"--wfe-decoding {decoding} needs a word-frequency estimate, but "
-                f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
-                "use --wfe-decoding off"
+                "--score-reference scores given summaries, and nothing is searched for: "
+                f"leave out {', '.join(against_repetition)}"
             )
-    if getattr(args, "score_reference", False) and getattr(
-        args, "print_alignment", None
-    ):
-        raise ValueError(
-            "--print-alignment is of generated text; with --score-reference, use "
-            "--wfe-decoding off"
-        )
+        if decoding == "oracle":
+            raise ValueError(
+                "--score-reference with --wfe-decoding oracle: a reference is always "
+                "within its own frequencies; use --wfe-decoding off for the same scores"
+            )
+        if getattr(args, "print_alignment", None):
+            raise ValueError(
+                "--print-alignment is of generated text; with --score-reference, use "
+                "--wfe-decoding off"
+            )
     if getattr(args, "match_source_len", False):
         raise ValueError(
-            "--match-source-len fixes the length of the output, which the budget of "
-            f"--wfe-decoding {decoding} may not suffice for; use --wfe-decoding off"
+            "--match-source-len fixes the length of the output, for which the words that "
+            f"are allowed may not suffice; {stock}"
         )
     if (
         prefix_allowed_tokens_fn is not None
         or getattr(args, "prefix_allowed_tokens_fn", None) is not None
     ):
         raise ValueError(
-            "prefix_allowed_tokens_fn may leave only words whose budget is spent; "
-            "use --wfe-decoding off"
+            "prefix_allowed_tokens_fn may leave only words that are not allowed any "
+            f"more; {stock}"
         )
     min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
     if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
         raise ValueError(
             f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}"
         )
+
+
+def refuse_models_that_lack_something(
+    models, decoding, alternatives: Alternatives
+) -> None:
+    for number, model in enumerate(models, start=1):
+        which = "the model"
+        if len(models) > 1:
+            which = f"model {number} of the {len(models)} models"
+        has_estimate = getattr(model, "wfe_head", None) is not None
+        if not has_estimate and decoding not in ("oracle", "off"):
+            raise ValueError(
+                f"--wfe-decoding {decoding} needs a word-frequency estimate, but "
+                f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
+                "use --wfe-decoding off"
+            )
+        if alternatives.coverage_penalty > 0 and (
+            getattr(model.decoder, "attention", model) is None
+        ):
+            raise ValueError(
+                "--coverage-penalty needs the attention to the source, but "
+                f"{which} has none"
+            )
