@@ -93,6 +93,27 @@ def test_a_model_without_estimates(models, tmp_path, capsys):
     assert "estimates no word frequencies; use --decoding off" in capsys.readouterr().err
 
 
+AGAINST_REPETITION = [
+    "--no-repeat-ngram-size", "2", "--ignore-when-blocking", "a b", "--word-cap", "1",
+    "--repetition-penalty", "1.2", "--frequency-penalty", "0.1", "--presence-penalty", "0.1",
+    "--coverage-penalty", "0.2", "--gnmt-length-penalty", "0.6",
+]  # fmt: skip
+
+
+def test_options_against_repetition_reach_the_search(models, tmp_path, capsys):
+    arguments = ["--model", str(models / "baseline.pt"), "--out", str(tmp_path / "out"), "--threads", "1", "--"]
+    assert generate.main([*arguments, "--min-len", "8", "--max-len-b", "9", *AGAINST_REPETITION]) == 0
+    summaries = [line.split() for line in (tmp_path / "out" / "summaries.txt").read_text().splitlines()]
+    assert len(summaries) == 11
+    for words in summaries:
+        assert len(words) >= 8 and len(set(words)) == len(words)
+    capsys.readouterr()
+
+    options = ["--no-repeat-ngram-size", "2", "--ignore-when-blocking", "a of"]
+    assert generate.main([*arguments, *options]) == 1
+    assert "--ignore-when-blocking: not in the target dictionary: of;" in capsys.readouterr().err
+
+
 def test_missing_summaries_are_an_error(models, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(decode, "split", lambda *_: {0: [Hypothesis(0.0, "a")], 2: [Hypothesis(0.0, "b")]})
     assert generate.main(["--model", str(models / "with wfe"), "--out", str(tmp_path / "out")]) == 1

@@ -133,6 +133,22 @@ def test_a_finished_training_says_so(killed, data, capsys):
     assert (out / "checkpoint_best.pt").read_bytes() == (out / f"checkpoint{best}.pt").read_bytes()
 
 
+def test_training_with_unlikelihood(data, tmp_path, capsys):
+    """Another criterion after --; the best epoch is still chosen by the NLL."""
+    out = tmp_path / "model"
+    criterion = ["--criterion", "nll_unlikelihood", "--unlikelihood-weight", "0.5"]
+    own = ["--baseline", "--epochs", "2", "--threads", "1"]
+    assert train.main(options(data, out, *own, "--", "--cpu", *TINY, *criterion, preset="small")) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"epoch 2: validation nll [0-9.]+, unlikelihood [0-9.]+, loss [0-9.]+", told)
+    assert "the best by nll is 2" in told
+    state = torch.load(out / "checkpoint_best.pt")
+    assert state["cfg"]["criterion"]["_name"] == "nll_unlikelihood"
+    assert state["cfg"]["criterion"]["unlikelihood_weight"] == 0.5
+    losses = [float(loss) for loss in re.findall(r'"valid_loss": "([0-9.]+)"', (out / "train.log").read_text())]
+    assert losses[1] < losses[0]
+
+
 def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
     """A mistyped option must not block its directory."""
     out = tmp_path / "model"

@@ -1,1 +1,1 @@
-"""Training criteria with a WFE loss."""
+"""Training criteria: the WFE loss, and unlikelihood."""

@@ -1,5 +1,8 @@
 """The method of Suzuki and Nagata (EACL 2017), with no dependence on fairseq.
 
+The alternatives that it is compared with are here as well: `ngram_blocking`,
+`penalties`, `coverage` and `unlikelihood`.
+
 Equation and figure numbers are those of the paper:
 https://aclanthology.org/E17-2047/
 """

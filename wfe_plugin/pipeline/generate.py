@@ -32,6 +32,7 @@ examples:
   generate.sh --model a/{checkpoints.BEST}:b/{checkpoints.BEST} --data duc --split test1 \\
               --references ref0.txt ref1.txt ref2.txt ref3.txt --protocol duc2004 \\
               --out ensemble -- --unnormalized
+  generate.sh --model models/encdec --data prepared --out blocked -- --no-repeat-ngram-size 3
 
 What comes out: {SUMMARIES}, one summary a line in the order of the input, with BPE undone and
 detokenised if the data were tokenised; {NBEST}, with line number (from 1), rank, score (log2 of
@@ -41,6 +42,17 @@ the probability, divided by the length unless -- --unnormalized) and text; with 
 A binarised set is scored against its own summaries (DIR/text/SPLIT.target) unless other
 references are named. References count as they are; treated as the data were, they come from
   python -m wfe_plugin.pipeline.treat plain DIR < raw.txt
+
+Other ways to avoid repetition, with any --decoding, after --:
+  --no-repeat-ngram-size N           no sequence of N words twice
+  --ignore-when-blocking 'WORD ...'  but sequences with these words may be repeated
+  --word-cap N                       each word at most N times
+  --repetition-penalty X             multiply the log-probability of words said before by X, from 1
+  --frequency-penalty X              subtract X from it for each time that the word was said
+  --presence-penalty X               subtract X from it once
+  --coverage-penalty B               among the finished outputs, prefer those that covered the source
+  --gnmt-length-penalty A            and score them by length as Wu et al. (2016) do
+With BPE, words are pieces, written as in the dictionary (dict.target.txt).
 """
 
 MANAGED = (
