@@ -105,7 +105,7 @@ def test_scores_and_greedy_outputs_are_those_of_literal_loops(decoding, options)
     assert changed or decoding == "full"  # where there may be nothing to change
 
 
-@pytest.mark.parametrize("decoding", ["off", "full", "bound", "gate", "oracle"])
+@pytest.mark.parametrize("decoding", ["off", "full", "strict", "bound", "gate", "oracle"])
 @pytest.mark.parametrize(
     "search", [{}, dict(sampling=True, sampling_topp=0.9), dict(sampling=True)]
 )
