@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.config import ConfigError, read_experiment
+from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.report import html, markdown
 from wfe_plugin.experiment.report.content import build
 from wfe_plugin.experiment.results import collect
-from wfe_plugin.experiment.runner import Runner, say
+from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import StepError, write_text
 from wfe_plugin.pipeline.text import TextError
 
