@@ -6,7 +6,7 @@ are means over the seeds, at one beam.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS
@@ -57,8 +57,9 @@ def candidate_decodings(experiment: Experiment, system: System, values: tuple[st
     beam = experiment.tuning_beam
     settings = " ".join(f"{option} {value}" for (option, _), value in zip(system.grid, values))
     folder = experiment.out / "tuning" / slug(system.name)
+    candidate = replace(system.with_values(values), name=f"{system.name}, {settings}")
     return [
-        Decoding(system.with_values(values), seed, beam, VALIDATION, folder / f"{slug(settings)}-seed{seed}-beam{beam}")
+        Decoding(candidate, seed, beam, VALIDATION, folder / f"{slug(settings)}-seed{seed}-beam{beam}")
         for seed in experiment.seeds
     ]
 
