@@ -79,7 +79,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         "--time-only",
         type=positive,
         metavar="N",
-        help="keep nothing, tell the time that the search takes: for about N pairs of a binarised set, every n-th batch",
+        help="keep nothing, only tell how long the search takes: about N pairs of a binarised set, every n-th batch",
     )
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")

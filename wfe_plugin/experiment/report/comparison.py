@@ -31,7 +31,8 @@ def comparison_section(results: Results, test: TestResults, suffix: str = "") ->
     """The table, at the middle beam; nothing where there is only one system."""
     if len(results.experiment.systems) < 2:
         return []
-    return [doc.Heading(f"Side by side{suffix}"), Comparison(results, test).table()]
+    comparison = Comparison(results, test)
+    return [doc.Heading(f"Side by side{suffix}"), doc.Paragraph(comparison.explanation()), comparison.table()]
 
 
 class Comparison:
@@ -49,16 +50,15 @@ class Comparison:
         self.chosen = {tuning.system.name: ", ".join(tuning.chosen.values) for tuning in results.tunings}
 
     def table(self) -> doc.Table:
-        rows = [self.row(system) for system in self.systems]
         truth = self.test.reference_repetition
         cells = [doc.Cell("") for _ in METRICS] + [doc.Cell(f"{getattr(truth, rate):.1f}") for rate in RATES]
         speed = [f"time ({self.baseline} = 1)"] if self.results.speeds else []
-        rows.append(doc.Row("References", [*cells, *(doc.Cell("") for _ in speed)], "For comparison"))
+        references = doc.Row("References", [*cells, *(doc.Cell("") for _ in speed)])
         return doc.Table(
             f"All systems at beam {self.beam}: ROUGE {self.test.measure}, repetition, length"
             + (", speed" if speed else ""),
             ["", *map(name_of, METRICS), *RATES.values(), *speed],
-            rows,
+            [references, *(self.row(system) for system in self.systems)],
             self.notes(),
         )
 
@@ -91,16 +91,16 @@ class Comparison:
         p = self.test.difference((name, self.beam), (other, self.beam), metric).p_value
         return f"{gain:+.2f}{stars(p)}", tone_of(gain, p)
 
-    def notes(self) -> str:
-        beside = f"Beside each score: the difference to {self.baseline}"
+    def explanation(self) -> str:
+        text = f"With each score: the difference to {self.baseline}"
         if self.best_alternative:
-            beside += (
-                f", then that to {self.best_alternative}, the alternative with the best mean of the three scores here"
-            )
+            text += f", and then that to {self.best_alternative}, here the best alternative by the scores' mean"
         tuned = " In brackets behind a name: what tuning on the validation set has chosen." if self.chosen else ""
+        return f"{text}. Of repetition, what is near the references' rate is good.{tuned}"
+
+    def notes(self) -> str:
+        time = " Time: median and extremes, see Speed." if self.results.speeds else ""
         return (
-            f"{beside}. † p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences. Bold: the best of a column, "
-            f"oracle aside. Repetition: share of the summaries that repeat such a thing; good is what is near the "
-            f"references' rate.{tuned}"
-            + (" Time: median and extremes, see Speed." if self.results.speeds else "")
+            "† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences, each test by itself. Bold: the best of a "
+            f"column, oracle aside. Repetition: share of the summaries that repeat such a thing.{time}"
         )

@@ -26,9 +26,10 @@ def build(results: Results) -> doc.Document:
     blocks += training_section(results)
     blocks += provenance_section(results)
     seeds = f"{len(experiment.seeds)} seeds" if len(experiment.seeds) > 1 else "one seed"
+    beams = f"beam{'s' if len(experiment.beams) > 1 else ''} {', '.join(map(str, experiment.beams))}"
     subtitle = (
         f"Word-frequency estimation after Suzuki and Nagata (2017): {len(experiment.systems)} systems, "
-        f"beams {', '.join(map(str, experiment.beams))}, {seeds}, preset {experiment.preset}"
+        f"{beams}, {seeds}, preset {experiment.preset}"
     )
     return doc.Document(experiment.title, subtitle, blocks)
 
@@ -98,10 +99,10 @@ class Sections:
         for metric in METRICS:
             theirs, ours = (test.rouge(name, beam, metric) for name in (self.baseline, self.proposed))
             p = test.difference((self.proposed, beam), (self.baseline, beam), metric).p_value
-            cells = [doc.Cell(f"{theirs:.2f}"), doc.Cell(f"{ours:.2f}")]
-            rows.append(
-                doc.Row(name_of(metric), [*cells, doc.Cell(f"{ours - theirs:+.2f}", p_text(p), tone_of(ours - theirs, p)), doc.Cell("")])
-            )
+            gain = ours - theirs
+            change = doc.Cell(f"{gain:+.2f}", p_text(p), tone_of(gain, p))
+            cells = [doc.Cell(f"{theirs:.2f}"), doc.Cell(f"{ours:.2f}"), change, doc.Cell("")]
+            rows.append(doc.Row(name_of(metric), cells))
         for rate, label in (("content_word", "repeating, %"), ("mean_length", "words")):
             theirs, ours = (test.rate(name, beam, rate) for name in (self.baseline, self.proposed))
             values = [f"{theirs:.1f}", f"{ours:.1f}", f"{ours - theirs:+.1f}"]
