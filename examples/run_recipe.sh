@@ -6,13 +6,14 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 name=$1 option=$2 help=$3
 shift 3
-usage="usage: run.sh [--out DIR] [$option DIR] [--config FILE] [-- wfe-experiment options]
+usage="usage: run.sh [--out DIR] [$option DIR] [--config NAME] [-- wfe-experiment options]
   --out DIR      directory for everything (default: $name-out in the current one)
   $(printf %-13s "$option DIR")  $help, instead of downloading
-  --config FILE  another experiment on the same text (default: experiment.ini)
+  --config NAME  what to do with the text: experiment (default), the paper's systems; compare,
+                 also other ways to avoid repetition; or a configuration file of your own
 Interrupted, it continues where it was. The report is DIR/results/experiment.html, or named
-after the other configuration."
-out=$name-out config=$here/$name/experiment.ini prepare=()
+after the other configuration. With the same --out, compare uses the models of experiment."
+out=$name-out config=experiment prepare=()
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -29,6 +30,10 @@ while [ $# -gt 0 ]; do
         *) echo "run.sh: unknown option $1" >&2; echo "$usage" >&2; exit 2 ;;
     esac
 done
+case $config in
+    */* | *.*) ;; # a file
+    *) config=$here/$name/$config.ini ;;
+esac
 [ -f "$config" ] || { echo "run.sh: $config: no such file" >&2; exit 1; }
 
 mkdir -p -- "$out/text"

@@ -20,12 +20,16 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 DATA = "[data]\ntrain = text/train\nvalid = text/valid\ntest = text/test\n"
 
 
+SYSTEMS = DATA + "[system A]\ntraining = EncDec\n[system B]\ntraining = EncDec\n"
+
+
 def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
     experiment = read_experiment(write(tmp_path / "mine.ini", DATA))
     assert [system.name for system in experiment.systems] == [
-        "EncDec", "EncDec+WFE", "WFE, bound only", "WFE, gate only", "WFE, oracle",
+        "EncDec", "EncDec+WFE", "WFE, strict", "WFE, bound only", "WFE, gate only", "WFE, oracle",
     ]  # fmt: skip
     assert [system.decoding for system in experiment.systems] == ["off", "full", "strict", "bound", "gate", "oracle"]
+    assert [system.role for system in experiment.systems] == ["baseline", "wfe", "wfe", "wfe", "wfe", "oracle"]
     assert [training.baseline for training in experiment.trainings] == [True, False]
     assert (experiment.beams, experiment.seeds, experiment.preset) == ((1, 5, 10), (1,), "small")
     assert (experiment.baseline.name, experiment.proposed.name) == ("EncDec", "EncDec+WFE")
@@ -35,13 +39,17 @@ def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
 
 
 def test_the_configuration_in_the_help_can_be_read(tmp_path):
-    text = textwrap.dedent(cli.EPILOG.partition("left out:\n")[2])
+    # What is not indented explains it.
+    text = textwrap.dedent("".join(line for line in cli.EPILOG.splitlines(True) if line.startswith("  ")))
     text += "[training EncDec+WFE]\n[system EncDec+WFE]\ntraining = EncDec+WFE\n"
     experiment = read_experiment(write(tmp_path / "help.ini", text))
     (test,) = experiment.tests
     assert (test.name, test.split, test.protocol) == ("DUC-2004", "test1", "duc2004")
     assert experiment.title == "My headlines" and experiment.seeds == (1, 2)
-    encdec, wfe = experiment.systems
+    encdec, penalty, wfe = experiment.systems
+    assert penalty.grid == (("--repetition-penalty", ("1.1", "1.5", "2")), ("--lenpen", ("0.5", "1")))
+    assert [system.role for system in experiment.systems] == ["baseline", "alternative", "wfe"]
+    assert (experiment.tuning_beam, experiment.speed_rounds) == (5, 3)
     assert encdec.options == ("--", "--max-len-b", "30", "--no-repeat-ngram-size", "3")
     assert wfe.decoding == "full" and wfe.training.options == ("--epochs", "20", "--", "--dropout", "0.4")
 
@@ -54,15 +62,22 @@ def test_files_instead_of_prefixes(tmp_path):
     assert arguments.count("--test-files") == 2 and str(tmp_path / "d d.x") in arguments
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.ini")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/experiment.ini")), ids=lambda path: path.parent.name)
 def test_configurations_of_the_examples(path):
     experiment = read_experiment(path)
     assert len(experiment.seeds) >= 2 and experiment.beams == (1, 5, 10)
+    # The other configuration has nothing to train or decode again that this one has made.
+    compare = read_experiment(path.with_name("compare.ini"))
+    assert (compare.out, compare.data, compare.preset) == (experiment.out, experiment.data, experiment.preset)
+    assert set(compare.systems) >= set(experiment.systems)
+    assert set(compare.seeds) <= set(experiment.seeds) and set(compare.beams) <= set(experiment.beams)
     run = path.parent / "run.sh"
     done = subprocess.run([str(run), "--help"], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.startswith("usage: run.sh")
     refused = subprocess.run([str(run), "--nonsense"], stderr=subprocess.PIPE, text=True)
     assert refused.returncode == 2 and "unknown option --nonsense" in refused.stderr
+    refused = subprocess.run([str(run), "--config", "nonsense"], stderr=subprocess.PIPE, text=True)
+    assert refused.returncode == 1 and f"{path.with_name('nonsense.ini')}: no such file" in refused.stderr
 
 
 def test_options_are_joined_around_one_separator():
@@ -92,6 +107,21 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[system A]\ntraining = B\n", "[system A] training: 'B' is not one of EncDec, EncDec+WFE"),
         (DATA + "[system A]\ntraining = EncDec\ndecoding = full\n", "estimates no frequencies: choose off or oracle"),
         (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
+        (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
+        (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
+        (SYSTEMS + "tune =\n", "[system B] tune: is empty; write, for example: --repetition-penalty 1.1"),
+        (SYSTEMS + "tune = --lenpen\n", "[system B] tune: --lenpen needs two values or more"),
+        (SYSTEMS + "tune = --lenpen 1\n", "[system B] tune: --lenpen needs two values or more"),
+        (SYSTEMS + "tune = 1 2\n", "[system B] tune: a line must begin with an option, not with '1'"),
+        (SYSTEMS + "tune = -- --lenpen 1 2\n", "[system B] tune: a line must begin with an option, not with '--'"),
+        (SYSTEMS + "tune = --lenpen 1 2 --unkpen 3\n", "--lenpen: a second option belongs on a line of its own"),
+        (SYSTEMS + "tune = --lenpen 1 2 1\n", "[system B] tune: --lenpen: a value stands twice"),
+        (SYSTEMS + "tune = --lenpen 1 2\n  --lenpen 3 4\n", "[system B] tune: --lenpen stands twice"),
+        (SYSTEMS + "tune = --lenpen 1 2\ntune = --unkpen 3 4\n", "[system B] tune: stands twice"),
+        (SYSTEMS + "tune = --lenpen 1 2\noptions = -- --lenpen=3\n", "--lenpen stands in 'options', too"),
+        (SYSTEMS + "tune = --lenpen 1 '2\n", "[system B] tune: No closing quotation"),
+        (DATA + "[experiment]\ntuning beam = 1 5\n", "[experiment] tuning beam: one number only"),
+        (DATA + "[experiment]\nspeed rounds = no\n", "[experiment] speed rounds: 'no' is not a whole number"),
         (DATA + "[test D]\nprotocol = duc\n", "[test D] protocol: 'duc' is not one of gigaword, duc2004"),
     ],
 )
@@ -242,5 +272,3 @@ def test_step_changes(tmp_path):
     assert step.is_finished() and step.stored()["result"] == 5
     other = Step("s", record, {"a": 2, "b": ["x"]})
     assert not other.is_finished() and other.changes() == ["a: 1 there, 2 wanted"]
-
-

@@ -1,6 +1,7 @@
 """generate.sh: summaries in order, one for each input line, and their scores."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -112,6 +113,19 @@ def test_options_against_repetition_reach_the_search(models, tmp_path, capsys):
     options = ["--no-repeat-ngram-size", "2", "--ignore-when-blocking", "a of"]
     assert generate.main([*arguments, *options]) == 1
     assert "--ignore-when-blocking: not in the target dictionary: of;" in capsys.readouterr().err
+
+def test_only_the_time_of_a_part(models, monkeypatch, capsys):
+    """Batches of two, every other one of six: about five of eleven pairs. Nothing is written."""
+    monkeypatch.chdir(models)
+    before = sorted(models.iterdir())
+    arguments = ["--model", "with wfe", "--time-only", "5"]
+    assert generate.main([*arguments, "--", "--batch-size", "2", "--max-len-b", "6"]) == 0
+    assert re.search(r"Translated [56] sentences .* in [\d.]+s", capsys.readouterr().out)
+    assert sorted(models.iterdir()) == before
+    for wrong in (["--input", "test.article"], ["--out", "x"]):
+        with pytest.raises(SystemExit):
+            generate.main([*arguments, *wrong])
+        assert "--time-only" in capsys.readouterr().err
 
 
 def test_missing_summaries_are_an_error(models, tmp_path, monkeypatch, capsys):

@@ -9,20 +9,22 @@ from collections.abc import Sequence
 
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.config import ConfigError, read_experiment
+from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.report import html, markdown
 from wfe_plugin.experiment.report.content import build
 from wfe_plugin.experiment.results import collect
-from wfe_plugin.experiment.runner import Runner, say
+from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import StepError, write_text
 from wfe_plugin.pipeline.text import TextError
 
 DESCRIPTION = """\
-Train what is missing, decode, evaluate and write a report: ROUGE by system and beam with gains
-and significance, repetition beside the references' own, lengths, the estimator's confusion
-matrix, examples, training curves, decoding times.
+Train what is missing, tune, decode, evaluate and write a report: all systems side by side, ROUGE
+by system and beam with gains and significance, repetition beside the references' own, lengths,
+the estimator's confusion matrix, examples, training curves, decoding times.
 
 Interrupted, the same command continues where it was. What is done is not done again, unless the
-configuration, the data or a model that it depends on has changed.
+configuration, the data or a model that it depends on has changed. Configurations with the same
+"out" share what has the same name and the same settings: data, models and decodings.
 """
 EPILOG = """\
 the configuration, in full; all but [data] may be left out:
@@ -37,6 +39,8 @@ the configuration, in full; all but [data] may be left out:
   proposed = EncDec+WFE      # system that examples show beside it (default: the next)
   training options = --epochs 20 -- --dropout 0.4    # of train.sh, for all; after --, of fairseq
   decoding options = -- --max-len-b 30               # of generate.sh, likewise
+  tuning beam = 5            # for tuned options, see below (default: the middle one of beams)
+  speed rounds = 3           # default; 0: do not measure speeds
 
   [data]
   train = text/train         # prefix of .article and .title, or two files; so are valid and test
@@ -58,6 +62,23 @@ the configuration, in full; all but [data] may be left out:
   training = EncDec
   decoding = off             # full, strict, bound, gate, oracle or off
   options = -- --no-repeat-ngram-size 3              # of generate.sh; after --, of fairseq
+
+  [system penalty]
+  training = EncDec
+  tune = --repetition-penalty 1.1 1.5 2    # an option of fairseq and its values, weak ones first
+      --lenpen 0.5 1                       # a further one: all pairs of values are tried
+  role = alternative         # alternative, wfe or oracle; see below
+
+Tuning: each value of "tune" decodes the validation set with every seed, at the tuning beam. The
+one with the best mean of ROUGE-1, -2 and -L F1 over the seeds, of equals the first, is used on
+the test sets, for all seeds and beams. The report shows all scores and the choice.
+
+Roles: the report compares all systems with the baseline, and with the best alternative, that is,
+the one with the best mean ROUGE on the test set. By default, systems that decode with the oracle
+are "oracle", those whose training has "baseline = yes" are "alternative", and the rest is "wfe".
+
+Speed: in each round all systems decode the same part of the first test set in turn, at the middle
+beam, with the first seed. Times are compared within a round; medians and extremes are shown.
 """
 
 

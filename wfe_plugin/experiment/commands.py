@@ -32,6 +32,11 @@ def as_text(arguments: Sequence[str]) -> str:
     return shlex.join(map(str, arguments))
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def environment() -> dict[str, str]:
     """The scripts are to use this very Python, whether its environment is active or not."""
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")

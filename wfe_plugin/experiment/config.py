@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import configparser
-import difflib
+import itertools
 import re
-import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
+from wfe_plugin.experiment.sections import ConfigError, Section, parse, read_text
 from wfe_plugin.method.bound import DECODING_MODES
 
 PRESETS = ("small", "paper")
+ROLES = ("alternative", "wfe", "oracle")  # and the baseline, which [experiment] names
 
 # The paper's two systems, the stricter budget, the paper's two ingredients alone, and what a
 # perfect estimator would give.
@@ -46,10 +46,6 @@ decoding = gate
 training = EncDec+WFE
 decoding = oracle
 """
-
-
-class ConfigError(Exception):
-    """A configuration that cannot be meant; the message names the file and the key."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +85,17 @@ class System:
     training: Training
     decoding: str
     options: tuple[str, ...]  # of generate.sh; after --, of fairseq-generate
+    role: str  # one of ROLES, or "baseline"
+    grid: tuple[tuple[str, tuple[str, ...]], ...] = ()  # options of fairseq-generate to tune, with their values
+
+    def candidates(self) -> list[tuple[str, ...]]:
+        """What can be chosen: one value for each option of the grid, in the order of the file."""
+        return list(itertools.product(*(values for _, values in self.grid)))
+
+    def with_values(self, values: tuple[str, ...]) -> System:
+        """The system with its options set."""
+        chosen = [word for (option, _), value in zip(self.grid, values) for word in (option, value)]
+        return replace(self, options=joined(self.options, ("--", *chosen)))
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,13 @@ class Experiment:
     systems: tuple[System, ...]
     baseline: System  # what gains are measured against
     proposed: System  # what examples and summaries show beside it
+    tuning_beam: int
+    speed_rounds: int  # 0: speeds are not measured
+
+    @property
+    def middle_beam(self) -> int:
+        """The beam of pictures and examples: 5 in the paper."""
+        return self.beams[len(self.beams) // 2]
 
     @property
     def trainings(self) -> list[Training]:
@@ -116,60 +130,6 @@ class Experiment:
 def slug(name: str) -> str:
     """A name as part of a file name."""
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.")
-
-
-class Section:
-    """One section of the file; knows how to complain about its keys."""
-
-    def __init__(self, file: Path, name: str, content: dict, keys: str):
-        self.file, self.name, self.content = file, name, content
-        known = keys.split(", ")
-        for key in content:
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {keys}"
-                self.fail(key, f"unknown key; {hint}")
-
-    def fail(self, key: str, message: str):
-        raise ConfigError(f"{self.file}: [{self.name}] {key}: {message}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.content.get(key, "").strip() or default
-        if value is None:
-            self.fail(key, "is missing")
-        return value
-
-    def words(self, key: str) -> tuple[str, ...]:
-        return self.split(key, self.text(key, ""))
-
-    def split(self, key: str, value: str) -> tuple[str, ...]:
-        try:
-            return tuple(shlex.split(value))
-        except ValueError as error:
-            self.fail(key, f"{error}; quote as in a shell")
-
-    def choice(self, key: str, choices, default: str | None = None) -> str:
-        value = self.text(key, default)
-        if value not in choices:
-            self.fail(key, f"{value!r} is not one of {', '.join(choices)}")
-        return value
-
-    def yes_or_no(self, key: str) -> bool:
-        return self.choice(key, ("yes", "no"), "no") == "yes"
-
-    def numbers(self, key: str, default: str, least: int) -> tuple[int, ...]:
-        values = self.text(key, default).replace(",", " ").split()
-        for value in values:
-            if not value.isdecimal() or int(value) < least:
-                self.fail(key, f"{value!r} is not a whole number of at least {least}")
-        numbers = tuple(map(int, values))
-        if len(set(numbers)) < len(numbers):
-            self.fail(key, "a number stands twice")
-        return numbers
-
-    def path(self, value: str) -> Path:
-        """Paths are relative to the configuration file."""
-        return (self.file.parent / value).absolute()
 
 
 def read_experiment(file: str | Path) -> Experiment:
@@ -191,13 +151,24 @@ def read_experiment(file: str | Path) -> Experiment:
         check_names(file, kind, [name for name, _ in found])
         return found
 
+    main = Section(
+        file,
+        "experiment",
+        sections.get(("experiment", ""), {}),
+        "title, out, preset, seeds, beams, baseline, proposed, training options, decoding options, tuning beam, "
+        "speed rounds",
+    )
+    # Options for all come first, so that one system's own can override them.
+    for_trainings, for_systems = main.words("training options"), main.words("decoding options")
     trainings = {
-        name: Training(name, section.yes_or_no("baseline"), section.words("options"))
+        name: Training(name, section.yes_or_no("baseline"), joined(for_trainings, section.words("options")))
         for name, section in named("training", "baseline, options")
     }
+    system_sections = dict(named("system", "training, decoding, options, role, tune"))
+    baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
-        name: read_system(name, section, trainings)
-        for name, section in named("system", "training, decoding, options")
+        name: read_system(name, section, trainings, for_systems, name == baseline)
+        for name, section in system_sections.items()
     }
     data = read_data(Section(file, "data", sections["data", ""], "prepared, train, valid, test, options"))
     tests = [
@@ -209,48 +180,7 @@ def read_experiment(file: str | Path) -> Experiment:
         )
         for name, section in named("test", "split, protocol, references")
     ] or [TestSet("test", "test", "gigaword", ())]
-    main = Section(
-        file,
-        "experiment",
-        sections.get(("experiment", ""), {}),
-        "title, out, preset, seeds, beams, baseline, proposed, training options, decoding options",
-    )
-    return read_main(main, data, tests, with_common_options(main, systems))
-
-
-def read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: is not UTF-8 text") from None
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
-
-
-def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """The sections by kind and name: `[system EncDec]` is ("system", "EncDec")."""
-    parser = configparser.ConfigParser(
-        interpolation=None,  # % is nothing special
-        delimiters=("=",),
-        inline_comment_prefixes=("#",),
-        default_section="",  # no section hands its keys down to the others
-    )
-    try:
-        parser.read_string(text, str(file))
-    except configparser.DuplicateOptionError as error:
-        raise ConfigError(f"{file}: [{error.section}] {error.option}: stands twice (line {error.lineno})") from None
-    except configparser.DuplicateSectionError as error:
-        raise ConfigError(f"{file}: [{error.section}] stands twice (line {error.lineno})") from None
-    except configparser.MissingSectionHeaderError as error:
-        raise ConfigError(f"{file}, line {error.lineno}: a [section] must come first") from None
-    except configparser.ParsingError as error:
-        line, content = error.errors[0]
-        raise ConfigError(f"{file}, line {line}: expected key = value, found {content}") from None
-    sections = {}
-    for name in parser.sections():
-        kind, _, rest = name.strip().partition(" ")
-        sections[kind, rest.strip()] = dict(parser[name])
-    return sections
+    return read_main(main, data, tests, systems, baseline)
 
 
 def check_sections(file: Path, sections) -> None:
@@ -300,25 +230,51 @@ def read_data(section: Section) -> Data:
     return Data(None, (*arguments, *section.words("options")))
 
 
-def read_system(name: str, section: Section, trainings: dict[str, Training]) -> System:
+def read_system(
+    name: str, section: Section, trainings: dict[str, Training], common: tuple[str, ...], is_baseline: bool
+) -> System:
     training = trainings[section.choice("training", list(trainings))]
     decoding = section.choice("decoding", [*DECODING_MODES, "off"], "off" if training.baseline else "full")
     if training.baseline and decoding not in ("off", "oracle"):
         section.fail("decoding", f"{training.name!r} estimates no frequencies: choose off or oracle")
-    return System(name, training, decoding, section.words("options"))
+    options = joined(common, section.words("options"))
+    role = read_role(section, training, decoding, is_baseline)
+    return System(name, training, decoding, options, role, read_grid(section))
 
 
-def with_common_options(main: Section, systems: dict[str, System]) -> dict[str, System]:
-    """Options for all come first, so that one system's own can override them."""
-    common_training = main.words("training options")
-    common_decoding = main.words("decoding options")
+def read_role(section: Section, training: Training, decoding: str, is_baseline: bool) -> str:
+    """What the system is in the comparison; mostly the file need not say it."""
+    if is_baseline:
+        if "role" in section.content:
+            section.fail("role", "this is the baseline of [experiment], and can be nothing else")
+        return "baseline"
+    rule = "oracle" if decoding == "oracle" else "alternative" if training.baseline else "wfe"
+    return section.choice("role", ROLES, rule)
 
-    def complete(system: System) -> System:
-        training = system.training
-        training = replace(training, options=joined(common_training, training.options))
-        return replace(system, training=training, options=joined(common_decoding, system.options))
 
-    return {name: complete(system) for name, system in systems.items()}
+def read_grid(section: Section) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """One option a line, with its values."""
+    if "tune" not in section.content:
+        return ()
+    example = "write, for example: --repetition-penalty 1.1 1.5 2"
+    grid: dict[str, tuple[str, ...]] = {}
+    lines = [line for line in section.text("tune", "").splitlines() if line.strip()]
+    for line in lines or section.fail("tune", f"is empty; {example}"):
+        option, *values = section.split("tune", line)
+        if not re.fullmatch(r"--\w[\w-]*", option):
+            section.fail("tune", f"a line must begin with an option, not with {option!r}; {example}")
+        if any(value.startswith("--") for value in values):
+            section.fail("tune", f"{option}: a second option belongs on a line of its own")
+        if len(values) < 2:
+            section.fail("tune", f"{option} needs two values or more to choose from; {example}")
+        if len(set(map(slug, values))) < len(values):
+            section.fail("tune", f"{option}: a value stands twice, or two differ by signs only")
+        if option in grid:
+            section.fail("tune", f"{option} stands twice")
+        if any(word.partition("=")[0] == option for word in section.words("options")):
+            section.fail("tune", f"{option} stands in 'options', too")
+        grid[option] = tuple(values)
+    return tuple(grid.items())
 
 
 def joined(*groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -332,21 +288,25 @@ def joined(*groups: tuple[str, ...]) -> tuple[str, ...]:
     return (*ours, *(["--", *fairseq] if fairseq else []))
 
 
-def read_main(main: Section, data: Data, tests: list[TestSet], systems: dict[str, System]) -> Experiment:
+def read_main(
+    main: Section, data: Data, tests: list[TestSet], systems: dict[str, System], baseline: str
+) -> Experiment:
     names = list(systems)
-    baseline = main.choice("baseline", names, names[0])
     others = [name for name in names if name != baseline]
     proposed = main.choice("proposed", names, (others or names)[0])
+    beams = main.numbers("beams", "1 5 10", least=1)
     return Experiment(
         file=main.file,
         title=main.text("title", main.file.stem),
         out=main.path(main.text("out", "results")),
         preset=main.choice("preset", PRESETS, "small"),
         seeds=main.numbers("seeds", "1", least=0),
-        beams=main.numbers("beams", "1 5 10", least=1),
+        beams=beams,
         data=data,
         tests=tuple(tests),
         systems=tuple(systems.values()),
         baseline=systems[baseline],
         proposed=systems[proposed],
+        tuning_beam=main.number("tuning beam", str(beams[len(beams) // 2]), least=1),
+        speed_rounds=main.number("speed rounds", "3", least=0),
     )

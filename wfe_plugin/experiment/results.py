@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 
@@ -10,6 +10,7 @@ from wfe_plugin.evaluation.repetition import Repetition, repetition
 from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.evaluation.significance import PairedDifference, paired_bootstrap
 from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.experiment import speed, tuning
 from wfe_plugin.experiment.commands import as_text
 from wfe_plugin.experiment.config import Experiment, TestSet
 from wfe_plugin.experiment.measure import read_references
@@ -87,9 +88,12 @@ class TestResults:
             self._differences[key] = paired_bootstrap(*scores)
         return self._differences[key]
 
+    def mean_rouge(self, system: str, beam: int) -> float:
+        """Of the three metrics."""
+        return mean(self.rouge(system, beam, metric) for metric in METRICS)
+
     def best_beam(self, system: str, beams) -> int:
-        """The beam with the best mean of the three metrics."""
-        return max(beams, key=lambda beam: mean(self.rouge(system, beam, metric) for metric in METRICS))
+        return max(beams, key=lambda beam: self.mean_rouge(system, beam))
 
     def summaries(self, system: str, beam: int) -> list[str]:
         """Those of the first seed."""
@@ -106,11 +110,8 @@ class Results:
     training_seconds: dict[str, list[float]]  # by training, one a seed
     commands: list[str]
     versions: list[dict]  # more than one if software changed between steps
-
-    @property
-    def beam(self) -> int:
-        """The beam of pictures and examples: the one in the middle, 5 in the paper."""
-        return self.experiment.beams[len(self.experiment.beams) // 2]
+    tunings: list[tuning.Tuning]
+    speeds: speed.Speeds | None  # None if they were not to be measured
 
 
 def collect(runner: Runner) -> Results:
@@ -121,7 +122,8 @@ def collect(runner: Runner) -> Results:
         for training in experiment.trainings
         for seed in experiment.seeds
     ]
-    decodings = [runner.decoding_step(*case).stored() for case in runner.decodings()]
+    every = [*tuning.decodings(experiment), *runner.decodings()]
+    decodings = [runner.decoder.step(decoding).stored() for decoding in every]
     preprocess = [as_text(runner.preprocess_command())] if runner.preprocess_command() else []
     seconds: dict[str, list[float]] = {}
     for training in experiment.trainings:
@@ -130,7 +132,7 @@ def collect(runner: Runner) -> Results:
             seconds.setdefault(training.name, []).append(stored.get("seconds", 0.0))
     versions = [record["versions"] for record in records + decodings if "versions" in record]
     return Results(
-        experiment=experiment,
+        experiment=replace(experiment, systems=tuple(runner.systems)),
         tests=[collect_test(runner, test) for test in experiment.tests],
         curves={
             training.name: {seed: read_curves(runner.model(training, seed)) for seed in experiment.seeds}
@@ -139,6 +141,8 @@ def collect(runner: Runner) -> Results:
         training_seconds=seconds,
         commands=[*preprocess, *(record["command"] for record in records + decodings if "command" in record)],
         versions=[found for i, found in enumerate(versions) if found not in versions[:i]],
+        tunings=runner.tunings,
+        speeds=speed.read(experiment, runner.systems, runner.decoder),
     )
 
 
@@ -146,22 +150,21 @@ def collect_test(runner: Runner, test: TestSet) -> TestResults:
     references = read_references(test, runner.data)
     runs: dict[tuple[str, int], list[Run]] = {}
     implementation = note = ""
-    for system, seed, beam, its_test in runner.decodings():
-        if its_test != test:
+    for decoding in runner.decodings():
+        if decoding.test != test:
             continue
-        folder = runner.decoding(system, seed, beam, test)
-        evaluation = read_json(folder / "evaluation.json")
+        evaluation = read_json(decoding.folder / "evaluation.json")
         implementation, note = evaluation["implementation"], evaluation["note"]
-        record = runner.decoding_step(system, seed, beam, test).stored()
+        record = runner.decoder.step(decoding).stored()
         run = Run(
-            seed=seed,
+            seed=decoding.seed,
             rouge=evaluation["rouge"],
             sentences=evaluation["sentences"],
             repetition=Repetition(**evaluation["repetition"]),
             milliseconds=None if record["seconds"] is None else 1000 * record["seconds"] / len(references),
-            folder=folder,
+            folder=decoding.folder,
         )
-        runs.setdefault((system.name, beam), []).append(run)
+        runs.setdefault((decoding.system.name, decoding.beam), []).append(run)
     frequencies: dict[str, dict[int, dict]] = {}
     for its_test, training, seed, step in runner.frequency_steps():
         if its_test == test:

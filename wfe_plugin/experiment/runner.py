@@ -2,44 +2,37 @@
 
     OUT/data/                    what preprocess.sh made, unless the data came prepared
     OUT/models/NAME-seedN/       what train.sh made; NAME-seedN.json tells from what
+    OUT/tuning/NAME/VALUES-seedN-beamK/
+                                 the validation set, decoded with each value of a tuned option
     OUT/decodings/TEST/NAME-seedN-beamK/
                                  what generate.sh made; record.json tells from what, and
                                  evaluation.json what it is worth
     OUT/frequencies/TEST/        how well each model's estimator did
+    OUT/speed/CONFIGURATION/     the systems' times, round by round
+
+Several configurations may share OUT: what has the same name and the same settings is made once.
 """
 
 from __future__ import annotations
 
-import os
-import re
+import functools
 import shutil
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
 
 import wfe_plugin
-from wfe_plugin.experiment.commands import Command, as_text, last_output, run_all
+from wfe_plugin.experiment import speed, tuning
+from wfe_plugin.experiment.commands import Command, as_text, cores, run_all
 from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
-from wfe_plugin.experiment.measure import evaluate, read_references
+from wfe_plugin.experiment.decoding import Decoder, Decoding
+from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.versions import versions
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
 SETTINGS_FILE = "treatment.json"
-# What fairseq-generate says of the search alone, without loading and scoring.
-TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s \(([\d.]+) sentences/s")
-
-
-def say(message: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')}  {message}", flush=True)
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Runner:
@@ -65,6 +58,12 @@ class Runner:
         self.scripts = scripts
         self.out = experiment.out
         self.data = experiment.data.prepared or self.out / "data"
+        self.decoder = Decoder(
+            scripts / "generate.sh",
+            self.data,
+            self.model,
+            identity=lambda training, seed: self.training_step(training, seed).identity(),
+        )
 
     def run(self) -> None:
         for name in ("preprocess.sh", "train.sh", "generate.sh"):
@@ -75,9 +74,12 @@ class Runner:
                 )
         self.prepare()
         self.train()
-        self.decode()
+        self.tune()
+        decodings = list(self.decodings())
+        self.decoder.decode(decodings, "decoding")
         self.estimate_frequencies()
-        self.evaluate()
+        self.decoder.evaluate(decodings, "evaluation")
+        speed.measure(self.experiment, self.systems, self.decoder)
 
     # Data
 
@@ -189,55 +191,34 @@ class Runner:
 
     # Decoding
 
-    def decoding(self, system: System, seed: int, beam: int, test: TestSet) -> Path:
-        return self.out / "decodings" / slug(test.name) / f"{slug(system.name)}-seed{seed}-beam{beam}"
+    def tune(self) -> None:
+        candidates = tuning.decodings(self.experiment)
+        if candidates:
+            self.decoder.decode(candidates, "tuning")
+            self.decoder.evaluate(candidates, "evaluation of the tuning")
 
-    def decoding_step(self, system: System, seed: int, beam: int, test: TestSet) -> Step:
-        return Step(
-            f"{system.name}, beam {beam}, seed {seed}, {test.name}",
-            self.decoding(system, seed, beam, test) / "record.json",
-            {
-                "model": self.training_step(system.training, seed).identity(),
-                "split": test.split,
-                "beam": beam,
-                "decoding": system.decoding,
-                "options": list(system.options),
-            },
-        )
+    @functools.cached_property
+    def tunings(self) -> list[tuning.Tuning]:
+        """What tuning has found, for each system that is tuned; call `tune` before."""
+        return tuning.read(self.experiment)
 
-    def generate_command(self, system: System, seed: int, beam: int, test: TestSet, out: Path) -> list[str]:
-        command = [str(self.scripts / "generate.sh"), "--model", str(self.model(system.training, seed))]
-        command += ["--data", str(self.data), "--split", test.split, "--beam", str(beam)]
-        return [*command, "--decoding", system.decoding, "--out", str(out), *system.options]
+    @property
+    def systems(self) -> list[System]:
+        """All systems, with the tuned options set to what was chosen."""
+        chosen = {tuned.system.name: tuned.chosen.values for tuned in self.tunings}
+        return [
+            system.with_values(chosen[system.name]) if system.grid else system for system in self.experiment.systems
+        ]
 
     def decodings(self):
         """Everything to decode; systems innermost, so that times which are compared are neighbours."""
         for test in self.experiment.tests:
             for seed in self.experiment.seeds:
                 for beam in self.experiment.beams:
-                    for system in self.experiment.systems:
-                        yield system, seed, beam, test
-
-    def decode(self) -> None:
-        pending = [case for case in self.decodings() if not self.decoding_step(*case).is_finished()]
-        say(f"decoding: {len(pending)} to do" if pending else "decoding: all done")
-        # One at a time: their speeds are compared.
-        for case in pending:
-            step, final = self.decoding_step(*case), self.decoding(*case)
-            work = final.with_name(f".{final.name}.unfinished")
-            shutil.rmtree(work, ignore_errors=True)
-            work.mkdir(parents=True)
-            arguments = self.generate_command(*case, out=work)
-            log = work / "generate.log"
-            run_all([Command(f"decoding of {step.name}", arguments, log)])
-            Step(step.name, work / "record.json", step.description).finish(
-                command=as_text(self.generate_command(*case, out=final)),
-                seconds=search_seconds(log),
-                versions=versions(),
-            )
-            shutil.rmtree(final, ignore_errors=True)
-            work.rename(final)
-            say(f"{step.name}: decoded")
+                    for system in self.systems:
+                        name = f"{slug(system.name)}-seed{seed}-beam{beam}"
+                        folder = self.out / "decodings" / slug(test.name) / name
+                        yield Decoding(system, seed, beam, test, folder)
 
     # Measuring
 
@@ -269,55 +250,3 @@ class Runner:
                             {"model": self.training_step(training, seed).identity(), "split": test.split},
                         )
                         yield test, training, seed, step
-
-    def evaluation_step(self, system: System, seed: int, beam: int, test: TestSet, references: str) -> Step:
-        return Step(
-            f"evaluation of {system.name}, beam {beam}, seed {seed}, {test.name}",
-            self.decoding(system, seed, beam, test) / "evaluation.json",
-            {
-                "decoding": self.decoding_step(system, seed, beam, test).identity(),
-                "references": references,
-                "protocol": test.protocol,
-            },
-        )
-
-    def evaluate(self) -> None:
-        references = {test.name: read_references(test, self.data) for test in self.experiment.tests}
-        identity = {name: fingerprint(texts) for name, texts in references.items()}
-        steps = [(case, self.evaluation_step(*case, identity[case[-1].name])) for case in self.decodings()]
-        pending = [(case, step) for case, step in steps if not step.is_finished()]
-        say(f"evaluation: {len(pending)} to do" if pending else "evaluation: all done")
-
-        def do(case, step: Step) -> None:
-            test = case[-1]
-            step.finish(**evaluate(self.decoding(*case) / "summaries.txt", references[test.name], test.protocol))
-
-        # Threads are enough, since ROUGE's work is done by Perl.
-        with ThreadPoolExecutor(cores()) as pool:
-            for done in [pool.submit(do, *item) for item in pending]:
-                done.result()
-
-
-class Progress:
-    """Prints what train.sh says of each epoch of each training."""
-
-    _epoch = re.compile(r"^train: (epoch \d+: .*)$", re.MULTILINE)
-
-    def __init__(self):
-        self.shown: dict[Path, int] = {}
-
-    def __call__(self, command: Command) -> None:
-        epochs = self._epoch.findall(last_output(command.log))
-        for epoch in epochs[self.shown.get(command.log, 0) :]:
-            say(f"{command.name}: {epoch}")
-        self.shown[command.log] = len(epochs)
-
-
-def search_seconds(log: Path) -> float | None:
-    """How long the search itself took, if the log tells."""
-    found = TRANSLATED.findall(last_output(log))
-    if not found:
-        return None
-    sentences, seconds, rate = (float(number.replace(",", "")) for number in found[-1])
-    # The rate has more digits, unless the search is slow.
-    return round(sentences / rate, 3) if rate >= 1 else seconds

@@ -85,7 +85,14 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     text = parser.add_mutually_exclusive_group()
     text.add_argument("--split", metavar="NAME", help="binarised set (default: test)")
     text.add_argument("--input", metavar="FILE", help="raw text instead, one a line")
-    parser.add_argument("--out", required=True, metavar="DIR", help="directory for the summaries")
+    result = parser.add_mutually_exclusive_group(required=True)
+    result.add_argument("--out", metavar="DIR", help="directory for the summaries")
+    result.add_argument(
+        "--time-only",
+        type=positive,
+        metavar="N",
+        help="keep nothing, only tell how long the search takes: about N pairs of a binarised set, every n-th batch",
+    )
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument(
@@ -99,6 +106,8 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     args = parser.parse_args(argv)
     if args.nbest > args.beam:
         parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
+    if args.time_only and args.input:
+        parser.error("--time-only is for a binarised set, not for --input")
     return args, extra
 
 
@@ -135,6 +144,11 @@ class Generation:
         self.references = args.references or []
 
     def run(self) -> None:
+        if self.args.time_only:
+            self.find_split()
+            # fairseq tells the time, and decode passes it on.
+            decode.split(self.decoding, self.split, parts=max(1, self.count // self.args.time_only))
+            return
         if self.args.input:
             hypotheses = self.for_text()
         else:
@@ -179,19 +193,23 @@ class Generation:
             found.update({numbers[position]: hypotheses for position, hypotheses in decoded.items()})
         return found
 
-    def for_split(self) -> Dict[int, List[Hypothesis]]:
-        name = self.args.split or "test"
+    def find_split(self) -> None:
+        """Which set, and how many pairs it has."""
+        name = self.split = self.args.split or "test"
         sets = json.loads((self.data / SETTINGS_FILE).read_text(encoding="utf-8"))["report"]
         if name not in sets:
             raise PipelineError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")
         self.count = sets[name]["lines"]
         if name == "train":  # from which preprocess.sh has dropped these
             self.count -= sets[name]["empty"] + sets[name]["too_long"]
-        own = self.data / "text" / f"{name}.{SIDES[1]}"
+
+    def for_split(self) -> Dict[int, List[Hypothesis]]:
+        self.find_split()
+        own = self.data / "text" / f"{self.split}.{SIDES[1]}"
         if not self.references and own.exists():
             self.references = [str(own)]
         self.check_references()
-        decoded = decode.split(self.decoding, name)
+        decoded = decode.split(self.decoding, self.split)
         self.check(decoded, self.count)
         return decoded
 

@@ -1,12 +1,74 @@
-"""The parts of the report that are about no test set: training, and how it all was made."""
+"""The parts of the report that are about no test set: tuning, speed, training, and how it all was made."""
 
 from __future__ import annotations
 
 from statistics import mean
 
+from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.experiment.report import document as doc
 from wfe_plugin.experiment.report.pictures import COLOURS, Series, line_chart
 from wfe_plugin.experiment.results import Results
+
+
+def tuning_section(results: Results) -> list:
+    if not results.tunings:
+        return []
+    rows = []
+    for tuning in results.tunings:
+        options = ", ".join(option for option, _ in tuning.system.grid)
+        for candidate in tuning.candidates:
+            chosen = candidate is tuning.chosen
+            cells = [doc.Cell(f"{candidate.rouge[metric]:.2f}", strong=chosen) for metric in METRICS]
+            cells.append(doc.Cell(f"{candidate.score:.2f}", "chosen" if chosen else "", strong=chosen))
+            rows.append(doc.Row(", ".join(candidate.values), cells, f"{tuning.system.name}: {options}"))
+    seeds = len(results.experiment.seeds)
+    return [
+        doc.Heading("Tuning"),
+        doc.Paragraph(
+            "Each value was tried on the validation set. The one with the best mean of ROUGE-1, -2 and -L, of equals "
+            "the first, decoded the test sets: one value for all seeds and beams. A choice at an end of its row "
+            "of values may mean that the row is too short."
+        ),
+        doc.Table(
+            f"ROUGE F1 on the validation set, beam {results.experiment.tuning_beam}"
+            + (f", mean over {seeds} seeds" if seeds > 1 else ""),
+            ["", *(metric.upper() for metric in METRICS), "mean"],
+            rows,
+        ),
+    ]
+
+
+def speed_section(results: Results) -> list:
+    speeds, experiment = results.speeds, results.experiment
+    if not speeds:
+        return []
+    rows = []
+    for system in experiment.systems:
+        time, ratio = speeds.milliseconds(system.name), speeds.ratio(system.name)
+        rows.append(
+            doc.Row(
+                system.name,
+                [
+                    doc.Cell(f"{time.median:.1f}", f"{time.low:.1f} to {time.high:.1f}"),
+                    doc.Cell(f"{ratio.median:.2f}", f"{ratio.low:.2f} to {ratio.high:.2f}"),
+                ],
+            )
+        )
+    return [
+        doc.Heading("Speed"),
+        doc.Paragraph(
+            f"The same sentences were decoded by all systems in turn, in {experiment.speed_rounds} "
+            f"round{'s' if experiment.speed_rounds > 1 else ''}, every other one backwards: set "
+            f"{experiment.tests[0].split!r} (of a large one, a part), beam {experiment.middle_beam}, seed "
+            f"{experiment.seeds[0]}. A ratio is taken within a round. Shown are medians and extremes over the "
+            "rounds; differences within the extremes are noise."
+        ),
+        doc.Table(
+            "Time of the search",
+            ["", "ms a sentence", f"ratio to {experiment.baseline.name}"],
+            rows,
+        ),
+    ]
 
 
 def training_section(results: Results) -> list:

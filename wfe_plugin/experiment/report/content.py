@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.report.background import provenance_section, training_section
+from wfe_plugin.experiment.report.background import (
+    provenance_section,
+    speed_section,
+    training_section,
+    tuning_section,
+)
+from wfe_plugin.experiment.report.comparison import comparison_section, name_of, stars, tone_of
 from wfe_plugin.experiment.report.examples import choose_examples
 from wfe_plugin.experiment.report.pictures import COLOURS, Series, bar_chart, heat_map, interval_chart, line_chart
 from wfe_plugin.experiment.results import REPETITION_RATES, Results, TestResults
@@ -15,26 +21,21 @@ def build(results: Results) -> doc.Document:
     blocks: list = []
     for test in results.tests:
         blocks += Sections(results, test).blocks()
+    blocks += tuning_section(results)
+    blocks += speed_section(results)
     blocks += training_section(results)
     blocks += provenance_section(results)
     seeds = f"{len(experiment.seeds)} seeds" if len(experiment.seeds) > 1 else "one seed"
+    beams = f"beam{'s' if len(experiment.beams) > 1 else ''} {', '.join(map(str, experiment.beams))}"
     subtitle = (
         f"Word-frequency estimation after Suzuki and Nagata (2017): {len(experiment.systems)} systems, "
-        f"beams {', '.join(map(str, experiment.beams))}, {seeds}, preset {experiment.preset}"
+        f"{beams}, {seeds}, preset {experiment.preset}"
     )
     return doc.Document(experiment.title, subtitle, blocks)
 
 
 def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def stars(p: float) -> str:
-    return "‡" if p < 0.01 else "†" if p < 0.05 else ""
-
-
-def name_of(metric: str) -> str:
-    return metric.upper()
 
 
 class Sections:
@@ -47,13 +48,14 @@ class Sections:
         self.systems = [system.name for system in self.experiment.systems]
         self.baseline = self.experiment.baseline.name
         self.proposed = self.experiment.proposed.name
-        self.beam = results.beam
+        self.beam = self.experiment.middle_beam
         self.suffix = f": {test.test.name}" if len(results.tests) > 1 else ""
         self.seeds = len(self.experiment.seeds)
 
     def blocks(self) -> list:
         return [
             *self.summary(),
+            *comparison_section(self.results, self.test, self.suffix),
             *self.rouge(),
             *self.repetition(),
             *self.lengths(),
@@ -97,11 +99,10 @@ class Sections:
         for metric in METRICS:
             theirs, ours = (test.rouge(name, beam, metric) for name in (self.baseline, self.proposed))
             p = test.difference((self.proposed, beam), (self.baseline, beam), metric).p_value
-            tone = ("good" if ours > theirs else "bad") if p < 0.05 else ""
-            cells = [doc.Cell(f"{theirs:.2f}"), doc.Cell(f"{ours:.2f}")]
-            rows.append(
-                doc.Row(name_of(metric), [*cells, doc.Cell(f"{ours - theirs:+.2f}", p_text(p), tone), doc.Cell("")])
-            )
+            gain = ours - theirs
+            change = doc.Cell(f"{gain:+.2f}", p_text(p), tone_of(gain, p))
+            cells = [doc.Cell(f"{theirs:.2f}"), doc.Cell(f"{ours:.2f}"), change, doc.Cell("")]
+            rows.append(doc.Row(name_of(metric), cells))
         for rate, label in (("content_word", "repeating, %"), ("mean_length", "words")):
             theirs, ours = (test.rate(name, beam, rate) for name in (self.baseline, self.proposed))
             values = [f"{theirs:.1f}", f"{ours:.1f}", f"{ours - theirs:+.1f}"]
@@ -141,16 +142,15 @@ class Sections:
             self.test.rouge(other.name, k, metric)
             for other in self.experiment.systems
             for k in self.beams
-            if other.decoding != "oracle"
+            if other.role != "oracle"
         )
-        is_oracle = any(other.name == system and other.decoding == "oracle" for other in self.experiment.systems)
+        is_oracle = any(other.name == system and other.role == "oracle" for other in self.experiment.systems)
         strong = value == best and not is_oracle
         if system == self.baseline:
             return doc.Cell(f"{value:.2f}", strong=strong)
         gain = self.gain(system, beam, metric)
         p = self.test.difference((system, beam), (self.baseline, beam), metric).p_value
-        tone = ("good" if gain > 0 else "bad") if p < 0.05 else ""
-        return doc.Cell(f"{value:.2f}", f"{gain:+.2f}{stars(p)}", tone, strong)
+        return doc.Cell(f"{value:.2f}", f"{gain:+.2f}{stars(p)}", tone_of(gain, p), strong)
 
     def best_against_best(self) -> list[doc.Row]:
         """The paper's last row; it takes the best beam of each, as measured on this test set."""
@@ -336,7 +336,7 @@ class Sections:
         return [
             self.heading("Decoding time"),
             doc.Table(
-                "Time of the search, one decoding after the other",
+                "Time of the search in the decodings above, one after the other",
                 ["", "ms a sentence", f"ratio to {self.baseline}"],
                 rows,
             ),

@@ -18,12 +18,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table; `detail` is set smaller, below or behind the text."""
+    """A cell of a table; `detail` and `second` are set smaller, below or behind the text."""
 
     text: str
     detail: str = ""
     tone: str = ""  # "good" or "bad" colours the detail
     strong: bool = False
+    second: str = ""
+    second_tone: str = ""
 
 
 @dataclass(frozen=True)

@@ -94,9 +94,10 @@ def _cell(cell: Cell) -> str:
     text = escape(cell.text)
     if cell.strong:
         text = f"<strong>{text}</strong>"
-    if cell.detail:
-        tone = f" {cell.tone}" if cell.tone else ""
-        text += f'<span class="detail{tone}">{escape(cell.detail)}</span>'
+    for detail, tone in ((cell.detail, cell.tone), (cell.second, cell.second_tone)):
+        if detail:
+            kind = f"detail {tone}".strip()
+            text += f'<span class="{kind}">{escape(detail)}</span>'
     return f"<td>{text}</td>"
 
 

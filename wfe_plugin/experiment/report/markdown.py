@@ -53,7 +53,8 @@ def _table(table: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     text = f"**{plain(cell.text)}**" if cell.strong else plain(cell.text)
-    return f"{text} ({plain(cell.detail)})" if cell.detail else text
+    details = [plain(detail) for detail in (cell.detail, cell.second) if detail]
+    return f"{text} ({'; '.join(details)})" if details else text
 
 
 def _picture(picture: Picture) -> str:

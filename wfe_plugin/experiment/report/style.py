@@ -39,6 +39,8 @@ th, td { padding: 0.3rem 0.35rem; text-align: right; vertical-align: top; border
 th { font-weight: 500; }
 thead th { color: var(--soft); vertical-align: bottom; }
 th:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; background: var(--paper); }
+/* Long names of systems leave room for the numbers beside them. */
+tbody th:first-child:not([colspan]) { max-width: 9.5rem; }
 tr.group th { font-weight: 650; padding-top: 0.7rem; }
 .detail { display: block; font-size: 0.8rem; color: var(--soft); white-space: nowrap; }
 .detail.good { color: var(--good); }
@@ -61,6 +63,7 @@ pre { overflow-x: auto; background: var(--panel); padding: 0.8rem; border-radius
 @media (min-width: 40rem) {
   body { padding: 1.5rem 2rem; }
   th, td { padding: 0.3rem 0.6rem; }
+  tbody th:first-child:not([colspan]) { max-width: none; }
   dl { display: grid; grid-template-columns: 9rem 1fr; gap: 0 0.8rem; }
   dt { padding-top: 0.2em; }
 }

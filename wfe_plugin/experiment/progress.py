@@ -1,0 +1,28 @@
+"""What is shown while an experiment runs."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from wfe_plugin.experiment.commands import Command, last_output
+
+
+def say(message: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {message}", flush=True)
+
+
+class Progress:
+    """Prints what train.sh says of each epoch of each training."""
+
+    _epoch = re.compile(r"^train: (epoch \d+: .*)$", re.MULTILINE)
+
+    def __init__(self):
+        self.shown: dict[Path, int] = {}
+
+    def __call__(self, command: Command) -> None:
+        epochs = self._epoch.findall(last_output(command.log))
+        for epoch in epochs[self.shown.get(command.log, 0) :]:
+            say(f"{command.name}: {epoch}")
+        self.shown[command.log] = len(epochs)
