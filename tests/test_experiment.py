@@ -26,11 +26,15 @@ SYSTEMS = DATA + "[system A]\ntraining = EncDec\n[system B]\ntraining = EncDec\n
 def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
     experiment = read_experiment(write(tmp_path / "mine.ini", DATA))
     assert [system.name for system in experiment.systems] == [
-        "EncDec", "EncDec+WFE", "WFE, strict", "WFE, bound only", "WFE, gate only", "WFE, oracle",
+        "EncDec", "EncDec+WFE", "WFE, strict", "WFE, bound only", "WFE, gate only", "WFE, copying",
+        "WFE, oracle",
     ]  # fmt: skip
-    assert [system.decoding for system in experiment.systems] == ["off", "full", "strict", "bound", "gate", "oracle"]
-    assert [system.role for system in experiment.systems] == ["baseline", "wfe", "wfe", "wfe", "wfe", "oracle"]
-    assert [training.baseline for training in experiment.trainings] == [True, False]
+    decodings = ["off", "full", "strict", "bound", "gate", "full", "oracle"]
+    assert [system.decoding for system in experiment.systems] == decodings
+    assert [system.role for system in experiment.systems] == ["baseline", *["wfe"] * 5, "oracle"]
+    encdec, wfe, copying = experiment.trainings
+    assert encdec.baseline and not wfe.baseline and not copying.baseline
+    assert copying.base == encdec and wfe.base is None
     assert (experiment.beams, experiment.seeds, experiment.preset) == ((1, 5, 10), (1,), "small")
     assert (experiment.baseline.name, experiment.proposed.name) == ("EncDec", "EncDec+WFE")
     assert experiment.out == tmp_path / "results" and experiment.title == "mine"
@@ -107,6 +111,8 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[system A]\ntraining = B\n", "[system A] training: 'B' is not one of EncDec, EncDec+WFE"),
         (DATA + "[system A]\ntraining = EncDec\ndecoding = full\n", "estimates no frequencies: choose off or oracle"),
         (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
+        (DATA + "[training A]\nadd wfe to = B\n", "[training A] add wfe to: 'B' is not one of"),
+        (DATA + "[training A]\nbaseline = yes\nadd wfe to = A\n", "add wfe to: a baseline estimates no frequencies"),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
         (SYSTEMS + "tune =\n", "[system B] tune: is empty; write, for example: --repetition-penalty 1.1"),
@@ -155,6 +161,23 @@ def test_everything_is_done_once(world, capsys):  # noqa: F811
     assert world.calls() == []
     assert (world.out / "cats.html").read_text() == report
     assert not [path for path in world.out.rglob("*unfinished*")]
+
+
+def test_wfe_is_added_when_its_base_is_trained(world, capsys):  # noqa: F811
+    world.edit("[system EncDec+WFE]\ntraining = EncDec+WFE", """
+[training EncDec]
+baseline = yes
+[training Added]
+add wfe to = EncDec
+options = --estimator copying
+[system Added]
+training = Added""")
+    assert world.run("--jobs", "1") == 0
+    trained = [call for call in world.calls() if call.startswith("train ")]
+    assert len(trained) == 4 and all("--add-wfe" not in call for call in trained[:2])
+    for seed, call in zip((1, 2), trained[2:]):
+        assert f"--add-wfe {world.out}/models/EncDec-seed{seed} --seed {seed}" in call
+        assert call.endswith("--estimator copying")
 
 
 def test_a_failure_names_the_log_and_the_next_run_continues(world, capsys, monkeypatch):  # noqa: F811

@@ -149,6 +149,33 @@ def test_training_with_unlikelihood(data, tmp_path, capsys):
     assert losses[1] < losses[0]
 
 
+def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
+    base, out = tmp_path / "encdec", tmp_path / "copying"
+    own = ["--epochs", "1", "--", "--cpu", *TINY]
+    assert train.main(options(data, base, "--baseline", *own, preset="small")) == 0
+    more = ["--add-wfe", str(base), "--estimator", "copying"]
+    assert train.main(options(data, out, *more, *own, preset="small")) == 0
+    before, after = (torch.load(path / "checkpoint_best.pt")["model"] for path in (base, out))
+    assert "wfe_head.votes.weight" in after
+    for name, value in before.items():
+        assert torch.equal(after[name], value), name
+    # It continues as any training, and says what cannot be meant.
+    own[1] = "2"
+    assert train.main(options(data, out, *more, *own, preset="small")) == 0
+    assert json.loads((out / "training.json").read_text())["finished"]["progress"]["last"] == 2
+    capsys.readouterr()
+    for model, message in (
+        (out, "has word-frequency estimation already"),
+        (tmp_path, "no such file"),
+    ):
+        new = options(data, tmp_path / "new", "--add-wfe", str(model), *own, preset="small")
+        assert train.main(new) == 1
+        assert message in capsys.readouterr().err
+    assert train.main(options(data, tmp_path / "new", "--add-wfe", str(base), preset="paper")) == 1
+    assert "was trained with another --preset" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
     """A mistyped option must not block its directory."""
     out = tmp_path / "model"

@@ -62,7 +62,7 @@ class FixedEstimates(torch.nn.Module):
         super().__init__()
         self.estimate = FrequencyEstimate(torch.tensor(r), torch.tensor(g))
 
-    def forward(self, states, padding) -> FrequencyEstimate:
+    def forward(self, states, padding, source_words=None) -> FrequencyEstimate:
         assert states.size(1) == self.estimate.r.size(0)
         return FrequencyEstimate(self.estimate.r.clone(), self.estimate.g.clone())
 

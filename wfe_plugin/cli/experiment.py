@@ -56,6 +56,7 @@ the configuration, in full; all but [data] may be left out:
 
   [training EncDec]          # default: EncDec and EncDec+WFE
   baseline = yes             # no frequency estimation
+  # or: add wfe to = EncDec  # estimation alone, on top of that model, which stays as it is
   options =                  # of train.sh
 
   [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, oracle

@@ -13,6 +13,7 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from wfe_plugin.method.estimator import FrequencyEstimate
+from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
 
 # Losses that a criterion here may add to the NLL; logged a sentence.
@@ -130,8 +131,11 @@ class NLLWithWFECriterion(FairseqCriterion):
         if estimate is None:
             return {}
         a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
-        wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options).sum()
-        return {"wfe_loss": (self.wfe_weight, wfe)}
+        if isinstance(estimate, HurdleEstimate):
+            wfe = hurdle_loss(estimate, a_star)
+        else:
+            wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options)
+        return {"wfe_loss": (self.wfe_weight, wfe.sum())}
 
     def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
         """NLL as trained (smoothed) and as it is, summed over the tokens.

@@ -14,13 +14,17 @@ from wfe_plugin.method.bound import DECODING_MODES
 PRESETS = ("small", "paper")
 ROLES = ("alternative", "wfe", "oracle")  # and the baseline, which [experiment] names
 
-# The paper's two systems, the stricter budget, the paper's two ingredients alone, and what a
-# perfect estimator would give.
+# The paper's two systems, the stricter budget, the paper's two ingredients alone, an estimator
+# that sees the source's words, and what a perfect one would give.
 STANDARD_SYSTEMS = """\
 [training EncDec]
 baseline = yes
 
 [training EncDec+WFE]
+
+[training WFE, copying]
+add wfe to = EncDec
+options = --estimator copying
 
 [system EncDec]
 training = EncDec
@@ -41,6 +45,10 @@ decoding = bound
 [system WFE, gate only]
 training = EncDec+WFE
 decoding = gate
+
+[system WFE, copying]
+training = WFE, copying
+decoding = full
 
 [system WFE, oracle]
 training = EncDec+WFE
@@ -75,6 +83,7 @@ class Training:
     name: str
     baseline: bool  # without the WFE sub-model
     options: tuple[str, ...]  # of train.sh; after --, of fairseq-train
+    base: Training | None = None  # whose model word-frequency estimation is added to
 
 
 @dataclass(frozen=True)
@@ -123,8 +132,9 @@ class Experiment:
 
     @property
     def trainings(self) -> list[Training]:
-        """Those that a system needs, each once."""
-        return list(dict.fromkeys(system.training for system in self.systems))
+        """Those that a system needs, each once, those that others build on first."""
+        needed = [system.training for system in self.systems]
+        return list(dict.fromkeys([*(training.base for training in needed if training.base), *needed]))
 
 
 def slug(name: str) -> str:
@@ -160,10 +170,7 @@ def read_experiment(file: str | Path) -> Experiment:
     )
     # Options for all come first, so that one system's own can override them.
     for_trainings, for_systems = main.words("training options"), main.words("decoding options")
-    trainings = {
-        name: Training(name, section.yes_or_no("baseline"), joined(for_trainings, section.words("options")))
-        for name, section in named("training", "baseline, options")
-    }
+    trainings = read_trainings(named("training", "baseline, add wfe to, options"), for_trainings)
     system_sections = dict(named("system", "training, decoding, options, role, tune"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
@@ -228,6 +235,21 @@ def read_data(section: Section) -> Data:
             for pair in paths:
                 arguments += [f"--{name}-files", *pair]
     return Data(None, (*arguments, *section.words("options")))
+
+
+def read_trainings(sections: list[tuple[str, Section]], common: tuple[str, ...]) -> dict[str, Training]:
+    baselines = [name for name, section in sections if section.yes_or_no("baseline")]
+    trainings: dict[str, Training] = {}
+    # Those that are added to come first: the others refer to them.
+    for name, section in sorted(sections, key=lambda item: item[0] not in baselines):
+        base = None
+        if "add wfe to" in section.content:
+            if name in baselines:
+                section.fail("add wfe to", "a baseline estimates no frequencies")
+            base = trainings[section.choice("add wfe to", baselines)]
+        options = joined(common, section.words("options"))
+        trainings[name] = Training(name, name in baselines, options, base)
+    return trainings
 
 
 def read_system(

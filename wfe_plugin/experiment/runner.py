@@ -125,6 +125,7 @@ class Runner:
                 "baseline": training.baseline,
                 "seed": seed,
                 "options": list(training.options),
+                **({"base": self.training_step(training.base, seed).identity()} if training.base else {}),
             },
         )
 
@@ -136,20 +137,25 @@ class Runner:
         command = [str(self.scripts / "train.sh"), "--data", str(self.data)]
         command += ["--out", str(self.model(training, seed)), "--preset", self.experiment.preset]
         command += ["--baseline"] if training.baseline else []
+        command += ["--add-wfe", str(self.model(training.base, seed))] if training.base else []
         return [*command, "--seed", str(seed), "--threads", str(threads), *training.options]
 
     def train(self) -> None:
+        trainings = self.experiment.trainings
+        self.train_all([training for training in trainings if not training.base])
+        self.train_all([training for training in trainings if training.base])
+
+    def train_all(self, trainings: list[Training]) -> None:
         pending, changes = [], []
         # Seed by seed, so that the systems of one seed train side by side.
         for seed in self.experiment.seeds:
-            for training in self.experiment.trainings:
+            for training in trainings:
                 step, model = self.training_step(training, seed), self.model(training, seed)
                 if step.is_finished() and model.is_dir():
                     continue
                 changes += self.note_changes(step, model)
                 pending.append((training, seed, step))
         if not pending:
-            say("training: all done")
             return
         at_once = min(self.jobs or (1 if torch.cuda.is_available() else cores()), len(pending))
         threads = max(1, cores() // at_once)

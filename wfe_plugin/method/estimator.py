@@ -1,12 +1,12 @@
 """How often may each target word occur? Figure 2 and Equation 3 of the paper."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 
 # How far gates are open at the start of training: g is this many times the mean
-# spread of the votes of lines 4 to 6. See `WordFrequencyEstimator.reset_parameters`.
+# spread of the votes of lines 4 to 6. See `WordFrequencyEstimator.open_gates`.
 OPEN_GATE = 25.0
 
 
@@ -91,32 +91,38 @@ class WordFrequencyEstimator(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Estimates start near zero, with open gates.
-
-        The loss sums squares over the whole vocabulary: a random start would
-        drown the NLL for many updates.
-
-        The loss also sees only the product â = r̂ ⊙ ĝ, while decoding spends r̂.
-        From random gates it learns products such as 2 × 0.5 for words that
-        occur once, and the budget of 2 lets them repeat. From open gates it
-        learns frequencies in r̂ first. Maxima
-        are above minima, so weights of +w for the maxima and -w for the minima
-        make g positive whatever the sentence.
+        """Estimates start near zero: the loss sums over the whole vocabulary, and
+        a random start would drown the NLL for many updates.
         """
         for hidden in (self.frequency_hidden, self.occurrence_hidden):
             nn.init.xavier_uniform_(hidden.weight)
         for output in (self.frequency_output, self.occurrence_output):
             nn.init.normal_(output.weight, std=0.01)
+        self.open_gates()
+
+    def open_gates(self) -> None:
+        """Training starts with open gates.
+
+        The loss sees only the product â = r̂ ⊙ ĝ, while decoding spends r̂. From
+        random gates it learns products such as 2 × 0.5 for words that occur
+        once, and the budget of 2 lets them repeat. From open gates it learns
+        frequencies in r̂ first. Maxima are above minima, so weights of +w for
+        the maxima and -w for the minima make g positive whatever the sentence.
+        """
         state_size = self.occurrence_hidden.out_features
         with torch.no_grad():
             self.occurrence_output.weight[:, :state_size] += OPEN_GATE / state_size
             self.occurrence_output.weight[:, state_size:] -= OPEN_GATE / state_size
 
-    def forward(self, states: Tensor, padding: Tensor) -> FrequencyEstimate:
+    def forward(
+        self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
+    ) -> FrequencyEstimate:
         """
         Args:
             states: encoder states h_1..h_I, (time, sentences, H)
             padding: (time, sentences), True at padded positions
+            source_words: (time, sentences), the source in the target vocabulary;
+                the paper's estimator does not look at it
         """
         # Lines 1 and 2 are linear: summing before multiplying gives the same
         # result with one product a sentence instead of one a position.

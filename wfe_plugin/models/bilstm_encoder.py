@@ -20,6 +20,7 @@ class BiLSTMEncoderOut(NamedTuple):
     # As `outputs`, before output dropout. The WFE head reads these: a maximum
     # over states with dropout differs between training and evaluation.
     states: Tensor
+    tokens: Tensor  # (time, sentences), the source as it was read
 
 
 class BiLSTMEncoder(FairseqEncoder):
@@ -84,6 +85,7 @@ class BiLSTMEncoder(FairseqEncoder):
             final_cells=self._join(cells),
             padding=padding,
             states=states,
+            tokens=src_tokens.t(),
         )
 
     def _join(self, directions: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import Optional
 
+import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import (
     FairseqEncoderDecoderModel,
@@ -12,9 +13,17 @@ from fairseq.models import (
 )
 from fairseq.models.lstm import LSTMDecoder
 from omegaconf import II
+from torch import Tensor
 
 from wfe_plugin.method.estimator import FrequencyEstimate, WordFrequencyEstimator
+from wfe_plugin.method.hurdle import CopyingEstimator, HurdleEstimator
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
+
+ESTIMATORS = {
+    "paper": WordFrequencyEstimator,
+    "hurdle": HurdleEstimator,
+    "copying": CopyingEstimator,
+}
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +64,21 @@ class WFELSTMConfig(FairseqDataclass):
             "decode such a model with --wfe-decoding off"
         },
     )
+    wfe_estimator: ChoiceEnum(list(ESTIMATORS)) = field(
+        default="paper",
+        metadata={
+            "help": "paper: upper bound and gate with the loss of the paper; hurdle: "
+            "the probability that a word occurs and how often it then does, by maximum "
+            "likelihood; copying: hurdle, and it sees which words the source has"
+        },
+    )
+    wfe_only: bool = field(
+        default=False,
+        metadata={
+            "help": "train the WFE sub-model alone and leave the rest as it is: gives one "
+            "to a trained model without, named by --finetune-from-model"
+        },
+    )
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
@@ -74,6 +98,12 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
     ):
         super().__init__(encoder, decoder)
         self.wfe_head = wfe_head
+        self.wfe_only = False
+        self.register_buffer(
+            "target_of_source",
+            corresponding_words(encoder.dictionary, decoder.dictionary),
+            persistent=False,
+        )
 
     @classmethod
     def build_model(cls, cfg: WFELSTMConfig, task) -> "WFELSTMModel":
@@ -98,16 +128,36 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
             max_target_positions=cfg.max_target_positions,
         )
         wfe_head = None
+        if cfg.without_wfe and cfg.wfe_only:
+            raise ValueError("--without-wfe and --wfe-only: nothing is left to train")
         if not cfg.without_wfe:
             if not hasattr(getattr(task, "cfg", None), "wfe_decoding"):
                 logger.warning(
                     "this model has a WFE sub-model, but its task does not decode with "
                     "it: give --task summarization_wfe to every command"
                 )
-            wfe_head = WordFrequencyEstimator(
+            wfe_head = ESTIMATORS[cfg.wfe_estimator](
                 encoder.state_size, len(task.target_dictionary)
             )
-        return cls(encoder, decoder, wfe_head)
+        model = cls(encoder, decoder, wfe_head)
+        if cfg.wfe_only:
+            model.train_wfe_only()
+        return model
+
+    def train_wfe_only(self) -> None:
+        self.wfe_only = True
+        self.encoder.requires_grad_(False)
+        self.decoder.requires_grad_(False)
+
+    def upgrade_state_dict_named(self, state_dict, name: str) -> None:
+        """Lets a checkpoint without WFE be loaded where WFE is to be added to it.
+
+        Whatever else is missing, fairseq refuses.
+        """
+        super().upgrade_state_dict_named(state_dict, name)
+        if self.wfe_only and not any(key.startswith("wfe_head.") for key in state_dict):
+            for key, value in self.wfe_head.state_dict(prefix="wfe_head.").items():
+                state_dict[key] = value
 
     def forward(self, src_tokens, src_lengths, prev_output_tokens):
         """
@@ -125,7 +175,15 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
 
     def estimate_frequencies(self, encoder_out: BiLSTMEncoderOut) -> FrequencyEstimate:
         """r and g of each sentence, from what the encoder returned for it."""
-        return self.wfe_head(encoder_out.states, encoder_out.padding)
+        source_words = self.target_of_source[encoder_out.tokens]
+        return self.wfe_head(encoder_out.states, encoder_out.padding, source_words)
+
+
+def corresponding_words(source, target) -> Tensor:
+    """The index in *target* of each word of *source*; of padding if it has none."""
+    indices = [target.index(word) for word in source.symbols]
+    known = [i if i != target.unk() else target.pad() for i in indices]
+    return torch.tensor(known)
 
 
 @register_model_architecture("wfe_lstm", "wfe_lstm_tiny")

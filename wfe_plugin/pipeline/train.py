@@ -21,6 +21,7 @@ from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.models.wfe_lstm import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
@@ -50,14 +51,20 @@ presets:
 examples:
   train.sh --data prepared --out models/wfe --preset small
   train.sh --data prepared --out models/encdec --preset small --baseline -- --dropout 0.4
+  train.sh --data prepared --out models/copying --preset small --add-wfe models/encdec --estimator copying
   train.sh --data prepared --out models/unlikelihood --preset small --baseline -- --criterion nll_unlikelihood
   train.sh --data gigaword --out models/paper --preset paper --gpus 4
+
+estimators of word frequencies:
+  paper    upper bound and gate, with the paper's loss
+  hurdle   the probability that a word occurs, and how often it then does, by maximum likelihood
+  copying  hurdle, and it sees which words the source has: the best for headlines of small data sets
 
 The best checkpoint, OUT/{checkpoints.BEST}, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
 which includes the loss of the frequency estimate or of unlikelihood (loss), or the mean F1 of
 ROUGE-1, -2 and -L with beam 5 (rouge; of a large validation set, every n-th batch, about
-{ROUGE_PAIRS} pairs). Early stopping goes by nll, or by loss with --best-by loss. Training stops when the
+{ROUGE_PAIRS} pairs). Early stopping goes by nll, or by loss with --best-by loss or --add-wfe. Training stops when the
 score has not improved for --patience epochs.
 
 A training that was interrupted continues after its last finished epoch when the same command is
@@ -77,7 +84,7 @@ MANAGED = (
     "--no-last-checkpoints --no-save --no-save-optimizer-state --save-interval --save-interval-updates "
     "--validate-interval --validate-interval-updates --disable-validation --stop-min-lr --reset-optimizer "
     "--reset-lr-scheduler --reset-dataloader --reset-meters --finetune-from-model --continue-once "
-    "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe "
+    "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe --wfe-only --wfe-estimator "
     "--distributed-world-size --distributed-rank --distributed-init-method --distributed-port "
     "--distributed-no-spawn --distributed-num-procs --device-id"
 ).split()
@@ -120,10 +127,19 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the model")
     parser.add_argument("--preset", required=True, choices=list(PRESETS), help="see below")
     parser.add_argument("--baseline", action="store_true", help="EncDec: no word-frequency estimation")
+    parser.add_argument(
+        "--add-wfe",
+        metavar="MODEL",
+        help="train word-frequency estimation alone, on top of a model made by train.sh --baseline with the same "
+        "preset, which stays as it is",
+    )
+    parser.add_argument(
+        "--estimator", choices=list(ESTIMATORS), default="paper", help="see below (default: %(default)s)"
+    )
     parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
     parser.add_argument(
-        "--best-by", choices=("nll", "rouge", "loss"), default="nll", help="see below (default: %(default)s)"
+        "--best-by", choices=("nll", "rouge", "loss"), help="see below (default: nll; loss with --add-wfe)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
@@ -135,6 +151,11 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     preset = PRESETS[args.preset]
     args.epochs = args.epochs or preset.epochs
     args.patience = args.patience or preset.patience
+    if args.baseline and (args.add_wfe or args.estimator != "paper"):
+        parser.error("--baseline has no word-frequency estimation: leave out --add-wfe and --estimator")
+    if args.add_wfe and args.best_by == "nll":
+        parser.error("--best-by nll: --add-wfe leaves the model and its NLL as they are; choose loss or rouge")
+    args.best_by = args.best_by or ("loss" if args.add_wfe else "nll")
     if not 0 <= args.machine < args.machines:
         parser.error(f"--machine must be less than --machines, {args.machines}, and not negative")
     if args.machines > 1 and not re.fullmatch(r"[^\s:]+:\d+", args.master or ""):
@@ -183,7 +204,26 @@ def describe(args: argparse.Namespace, extra: List[str], prepared: dict) -> dict
         "seed": args.seed,
         "data": hashlib.sha256(content.encode()).hexdigest(),
         "fairseq_options": extra,
+        **({"estimator": args.estimator} if args.estimator != "paper" else {}),
+        **({"add_wfe": os.path.abspath(args.add_wfe)} if args.add_wfe else {}),
     }
+
+
+def find_base(args: argparse.Namespace, wanted: dict) -> Path:
+    """The checkpoint that --add-wfe names; raises if it cannot be added to."""
+    base = Path(os.path.abspath(args.add_wfe))
+    checkpoint = base / checkpoints.BEST if base.is_dir() else base
+    if not checkpoint.is_file():
+        raise PipelineError(f"--add-wfe: {checkpoint}: no such file")
+    record = checkpoint.with_name(RECORD)
+    if record.is_file():
+        settings = json.loads(record.read_text(encoding="utf-8"))["settings"]
+        for key in ("preset", "data"):
+            if settings[key] != wanted[key]:
+                raise PipelineError(f"--add-wfe: {args.add_wfe} was trained with another --{key}")
+    if checkpoints.has_wfe(checkpoints.load(checkpoint)):
+        raise PipelineError(f"--add-wfe: {checkpoint} has word-frequency estimation already")
+    return checkpoint
 
 
 class Training:
@@ -195,6 +235,7 @@ class Training:
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
         self.prepared = check_data(self.data)
         self.record = {"settings": describe(args, extra, self.prepared)}
+        self.base = find_base(args, self.record["settings"]) if args.add_wfe else None
         # What other machines log is nothing but repetition, and errors are shown anyway.
         self.log = Path(os.devnull) if args.machine else self.out / LOG
 
@@ -239,9 +280,9 @@ class Training:
             stored = json.loads((self.out / RECORD).read_text(encoding="utf-8"))
             old, new = stored["settings"], self.record["settings"]
             changes = [
-                f"  {key}: " + ("other data" if key == "data" else f"{old.get(key)} there, {new[key]} wanted")
-                for key in new
-                if old.get(key) != new[key]
+                f"  {key}: " + ("other data" if key == "data" else f"{old.get(key)} there, {new.get(key)} wanted")
+                for key in {**new, **old}
+                if old.get(key) != new.get(key)
             ]
         except (OSError, ValueError, KeyError, AttributeError):
             raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out") from None
@@ -292,7 +333,10 @@ class Training:
         options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
         options += ["--criterion", "nll_wfe", "--source-lang", SIDES[0], "--target-lang", SIDES[1]]
         options += [*self.preset.options, *phase.options]
-        options += ["--without-wfe"] if args.baseline else []
+        options += ["--without-wfe"] if args.baseline else ["--wfe-estimator", args.estimator]
+        if self.base:
+            options += ["--wfe-only"]
+            options += [] if progress.last else ["--finetune-from-model", str(self.base)]
         options += ["--batch-size", str(self.preset.batch_size // processes), "--seed", str(args.seed)]
         for side in SIDES:
             # One more, for the end of the sentence. fairseq would drop longer pairs without telling.
@@ -302,7 +346,8 @@ class Training:
         options += ["--save-dir", str(self.out), "--no-last-checkpoints"]
         options += ["--max-epoch", str(min(args.epochs, phase.last_epoch or args.epochs))]
         options += ["--patience", str(args.patience)]
-        options += ["--best-checkpoint-metric", "loss" if args.best_by == "loss" else "nll_loss"]
+        by_loss = args.best_by == "loss" or self.base
+        options += ["--best-checkpoint-metric", "loss" if by_loss else "nll_loss"]
         if args.best_by != "rouge":  # the best epoch is among the last ones, or training would have stopped
             options += ["--keep-last-epochs", str(args.patience + 1)]
         if progress.last:
