@@ -24,7 +24,7 @@ baseline = yes
 
 [training WFE, copying]
 add wfe to = EncDec
-options = --estimator copying
+options = --estimator copying --epochs 6
 
 [system EncDec]
 training = EncDec
