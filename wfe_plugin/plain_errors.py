@@ -18,6 +18,9 @@ def message(error: BaseException) -> Optional[str]:
         return f"the checkpoint cannot be loaded: {reason(error)}"
     if isinstance(error, FloatingPointError):  # ours, or fairseq's for gradients
         return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        return f"a text is not {error.encoding.upper()} ({byte}): convert it, for example with iconv"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"

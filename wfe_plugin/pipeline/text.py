@@ -39,9 +39,10 @@ def open_text(path: str) -> BinaryIO:
     """Open `path` for `clean_lines`, turning every failure into a TextError."""
     try:
         stream = open(path, "rb")
+        first = stream.peek(1)
     except OSError as error:
         raise TextError(f"{path}: {error.strerror or error}") from None
-    if not stream.peek(1):
+    if not first:
         stream.close()
         raise TextError(f"{path}: the file is empty")
     return stream
