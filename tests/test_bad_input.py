@@ -99,6 +99,8 @@ def original(tmp_path_factory):
     torch.save([1, 2], world / "list.pt")
     torch.save(state["model"], world / "bare.pt")
     torch.save({"model": state["model"]}, world / "no-cfg.pt")
+    nan = {name: weights * float("nan") for name, weights in state["model"].items()}
+    torch.save({**state, "model": nan}, world / "diverged.pt")
     victim = str(world / "VICTIM")
     torch.save({**state, "model": Hostile("open", victim)}, world / "hostile-open.pt")
     torch.save({**state, "extra_state": Hostile("system", victim)}, world / "hostile-system.pt")
@@ -194,6 +196,9 @@ def fairseq(main, parser, *arguments):
         (["--path", "good.pt", "--gen-subset", "tset"], "Dataset not found: tset (data)"),
         (["--path", "no-head.pt"], "use --wfe-decoding off"),
         (["--path", "good.pt:no-head.pt"], "model 2 of the 2 models has no WFE sub-model"),
+        (["--path", "diverged.pt"], "the model's weights are not finite (encoder.embed_tokens.weight)"),
+        (["--path", "good.pt", "--temperature", "0"], "--temperature must be greater than 0"),
+        (["--path", "good.pt", "--max-source-positions", "2"], "Size of sample #0 is invalid"),
         (["--path", "good.pt", "--min-len", "9", "--max-len-b", "5"], "--min-len 9 is larger than the maximum"),
     ],
 )

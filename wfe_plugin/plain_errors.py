@@ -24,11 +24,14 @@ def message(error: BaseException) -> Optional[str]:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
+    # fairseq raises bare exceptions, and makes assertions on options, for users to read.
+    fairseqs = type(error) is Exception or isinstance(error, AssertionError) and str(error).startswith("--")
+    told = str(error) if fairseqs else None
     while error is not None:
         if isinstance(error, ValueError) and raised_here(error.__traceback__):
             return str(error)
         error = error.__cause__ or error.__context__  # fairseq hides some behind its own
-    return None
+    return told
 
 
 def raised_here(trace: Optional[TracebackType]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+import torch
 from fairseq.models import (
     FairseqEncoderDecoderModel,
     register_model,
@@ -123,7 +124,7 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
         return cls(encoder, decoder, wfe_head)
 
     def load_state_dict(self, state_dict, *args, **kwargs):
-        """As fairseq's, but says when it is the vocabulary that does not fit."""
+        """As fairseq's, but says when the vocabulary does not fit or training had diverged."""
         for side, name in (("source", "encoder"), ("target", "decoder")):
             stored = state_dict.get(f"{name}.embed_tokens.weight")
             words = len(getattr(self, name).dictionary)
@@ -132,6 +133,12 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
                     f"the model was trained with {len(stored)} {side} words, but the data "
                     f"have {words}: give the data that it was trained on, "
                     "or data that were prepared with the same vocabularies"
+                )
+        for name, weights in state_dict.items():
+            if not torch.isfinite(weights).all():
+                raise ValueError(
+                    f"the model's weights are not finite ({name}): its training has "
+                    "diverged, or the file is damaged; take an earlier checkpoint"
                 )
         return super().load_state_dict(state_dict, *args, **kwargs)
 

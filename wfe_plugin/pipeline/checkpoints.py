@@ -1,6 +1,7 @@
 """What the pipelines read from fairseq's checkpoints."""
 
 import re
+import zipfile
 from pathlib import Path
 from typing import List, NamedTuple
 
@@ -23,12 +24,21 @@ class Epoch(NamedTuple):
 def load(path) -> dict:
     """A checkpoint as fairseq wrote it, on the CPU."""
     try:
+        refuse_changed_bytes(path)
         state = torch.load(path, map_location="cpu")
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
         raise PipelineError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not isinstance(state.get("cfg"), dict):
         raise PipelineError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
     return state
+
+
+def refuse_changed_bytes(path) -> None:
+    """torch does not look at the check sums that it writes, and would load damaged weights."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                raise zipfile.BadZipFile
 
 
 def finished_epochs(directory: Path) -> List[Epoch]:
