@@ -91,9 +91,9 @@ def original(tmp_path_factory):
     torch.save(checkpoint(world / "data", "--without-wfe"), world / "no-head.pt")
     content = (world / "good.pt").read_bytes()
     (world / "cut.pt").write_bytes(content[: len(content) // 2])
-    middle = len(content) // 3
-    damage = bytes(255 - byte for byte in content[middle : middle + 3000])
-    (world / "damaged.pt").write_bytes(content[:middle] + damage + content[middle + 3000 :])
+    weights = state["model"]["encoder.embed_tokens.weight"].numpy().tobytes()
+    assert content.count(weights) == 1
+    (world / "damaged.pt").write_bytes(content.replace(weights, weights[::-1]))
     (world / "empty.pt").write_bytes(b"")
     (world / "text.pt").write_text("hello\n" * 100)
     torch.save([1, 2], world / "list.pt")
@@ -191,7 +191,7 @@ def fairseq(main, parser, *arguments):
     "arguments, message",
     [
         *((["--path", name], "the checkpoint cannot be loaded: ") for name in HOSTILE),
-        *((["--path", f"{name}.pt"], "damaged, cut short") for name in ("cut", "damaged", "empty", "text")),
+        *((["--path", f"{name}.pt"], "damaged, cut short") for name in ("cut", "empty", "text")),
         (["--path", "nowhere.pt"], "Model file not found: nowhere.pt"),
         (["--path", "good.pt", "--gen-subset", "tset"], "Dataset not found: tset (data)"),
         (["--path", "no-head.pt"], "use --wfe-decoding off"),
