@@ -46,7 +46,7 @@ def reason(error: Exception) -> str:
         found = re.search(r"GLOBAL ([\w.]+)", text)
         if found:
             return f"it would call {found[1]}, which no checkpoint needs: it may be hostile; nothing of it was run"
-        return "a pickle that checkpoints are not made of; nothing of it was run"
+        return "damaged, or a pickle that no checkpoint is made of; nothing of it was run"
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which torch meets where a file ends early
