@@ -195,5 +195,7 @@ def test_model_without_head_says_what_to_do(corpus):
     refused = run("generate", *arguments, cwd=corpus, check=False)
     assert refused.returncode != 0
     assert "use --wfe-decoding off" in refused.stdout.splitlines()[-1]
+    assert refused.stdout.splitlines()[-1].startswith("fairseq-generate: error: ")
+    assert "Traceback" not in refused.stdout
     output = run("generate", *arguments, "--wfe-decoding", "off", cwd=corpus)
     assert len(hypotheses(output)) == 20

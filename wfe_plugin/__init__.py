@@ -1,7 +1,8 @@
 """Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves.
 
 Importing this package registers its task, models and criteria with fairseq, and
-lets torch's safe unpickler load fairseq's checkpoints. The method and the evaluation
+lets torch's safe unpickler load fairseq's checkpoints; in fairseq's commands, errors that
+a user can repair are shown as one line. The method and the evaluation
 can be used where there is no fairseq.
 """
 
@@ -10,12 +11,13 @@ import logging
 
 
 def _register_with_fairseq() -> None:
-    from wfe_plugin import safe_loading
+    from wfe_plugin import plain_errors, safe_loading
     from wfe_plugin.criterions import nll_unlikelihood, nll_wfe  # noqa: F401
     from wfe_plugin.models import wfe_lstm  # noqa: F401
     from wfe_plugin.tasks import summarization_wfe  # noqa: F401
 
     safe_loading.allow_fairseq_checkpoints()
+    plain_errors.install()
 
 
 if importlib.util.find_spec("fairseq") is not None:

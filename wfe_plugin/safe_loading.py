@@ -1,6 +1,9 @@
 """fairseq's checkpoints through torch's safe unpickler."""
 
 import argparse
+import errno
+import pickle
+import re
 
 import numpy as np
 import torch
@@ -34,3 +37,18 @@ def allow_fairseq_checkpoints() -> None:
             ),
         ]
     )
+
+
+def reason(error: Exception) -> str:
+    """Why `torch.load` failed, in few words; its own advice is to load whatever it is."""
+    text = str(error)
+    if isinstance(error, pickle.UnpicklingError):
+        found = re.search(r"GLOBAL ([\w.]+)", text)
+        if found:
+            return f"it would call {found[1]}, which no checkpoint needs: it may be hostile; nothing of it was run"
+        return "damaged, or a pickle that no checkpoint is made of; nothing of it was run"
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which torch meets where a file ends early
+        return error.strerror or text
+    return "damaged, cut short or something else: copy or train it again"

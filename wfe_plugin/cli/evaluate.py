@@ -105,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(as_table(evaluation))
         if options.json:
             write_json(as_dictionary(evaluation), options.json)
+        sys.stdout.flush()  # a full disk is noticed here
     except (EvaluationError, OSError) as error:  # OSError: no room for temporary files
         print(f"wfe-evaluate: error: {error}", file=sys.stderr)
         return 1
@@ -247,9 +248,16 @@ def write_json(content: dict, target: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
+    path = Path(target)
+    # All or nothing; what is no file, such as /dev/stderr, is written to as it is.
+    unfinished = path if path.exists() and not path.is_file() else path.with_name(f".{path.name}.unfinished")
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8")
+        if unfinished != path:
+            unfinished.replace(path)
     except OSError as error:
+        if unfinished != path:
+            unfinished.unlink(missing_ok=True)
         raise EvaluationError(
             f"{target}: cannot be written ({error.strerror}). Name a file in a directory that "
             "exists and is writable."

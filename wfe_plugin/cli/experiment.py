@@ -15,6 +15,7 @@ from wfe_plugin.experiment.report.content import build
 from wfe_plugin.experiment.results import collect
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import StepError, write_text
+from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import TextError
 
 DESCRIPTION = """\
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run(options)
     except (ConfigError, StepError, EvaluationError, TextError, OSError) as error:
-        print(f"wfe-experiment: error: {error}", file=sys.stderr)
+        print(f"wfe-experiment: error: {told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("wfe-experiment: interrupted; the same command continues", file=sys.stderr)

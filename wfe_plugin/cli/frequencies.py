@@ -10,6 +10,7 @@ from wfe_plugin.cli.evaluate import write_json
 from wfe_plugin.evaluation.confusion import ESTIMATES, TRUE_COUNTS, FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.frequencies import measure_frequencies
+from wfe_plugin.pipeline.errors import PipelineError, told
 
 DESCRIPTION = """\
 Compare the word frequencies that a model estimates for the sentences of a data set with
@@ -37,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(as_text(report))
         if options.json:
             write_json(as_dictionary(report), options.json)
-    except (EvaluationError, OSError) as error:
-        print(f"wfe-frequencies: error: {error}", file=sys.stderr)
+        sys.stdout.flush()
+    except (EvaluationError, PipelineError, OSError) as error:
+        print(f"wfe-frequencies: error: {told(error)}", file=sys.stderr)
         return 1
     return 0
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Dict, Optional, Tuple
 
+import torch
 import torch.nn.functional as F
 from fairseq import utils
 from fairseq.criterions import FairseqCriterion, register_criterion
@@ -12,6 +13,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.logging import metrics
 from torch import Tensor
 
+from wfe_plugin.criterions.finite import describe_non_finite
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
@@ -112,6 +114,13 @@ class NLLWithWFECriterion(FairseqCriterion):
             sentences if self.average_over == "sentences" else sample["ntokens"]
         )
         logging_output["loss"] = loss.detach()
+        if not torch.isfinite(loss):
+            outputs = [lprobs.gather(-1, target.unsqueeze(-1))]
+            if estimate is not None:
+                outputs.append(estimate.a_hat)
+            raise FloatingPointError(
+                describe_non_finite(logging_output, outputs, sample["id"])
+            )
         logging_output["sample_size"] = sample_size
         return loss, sample_size, logging_output
 
@@ -179,5 +188,5 @@ class NLLWithWFECriterion(FairseqCriterion):
 
 
 def require(holds: bool, option: str, value: float, allowed: str) -> None:
-    if not holds:
+    if not holds or math.isinf(value):
         raise ValueError(f"{option} is {value}; it must be {allowed}")

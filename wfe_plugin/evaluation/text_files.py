@@ -44,6 +44,8 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def _decode(line: bytes, path: str | Path, number: int) -> str:
+    if b"\0" in line:
+        raise EvaluationError(f"{path}, line {number}: contains a NUL byte. Is this a text file?")
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

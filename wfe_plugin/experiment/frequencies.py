@@ -10,9 +10,8 @@ from fairseq import checkpoint_utils, utils
 from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.method.loss import true_frequencies
-
-BEST = "checkpoint_best.pt"
-
+from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.errors import told
 
 def measure_frequencies(
     model_path: str, data: str, split: str = "test", batch_size: int = 64
@@ -26,12 +25,16 @@ def measure_frequencies(
     """
     path = Path(model_path)
     if path.is_dir():
-        path = path / BEST
+        path = path / checkpoints.BEST
     if not path.is_file():
         raise EvaluationError(f"{path}: no such checkpoint")
-    models, _, task = checkpoint_utils.load_model_ensemble_and_task(
-        [str(path)], arg_overrides={"data": str(data)}
-    )
+    checkpoints.load(path)  # says in plain words what is wrong with it
+    try:
+        models, _, task = checkpoint_utils.load_model_ensemble_and_task(
+            [str(path)], arg_overrides={"data": str(data)}
+        )
+    except (ValueError, OSError) as error:
+        raise EvaluationError(f"{path} with {data}: {told(error)}") from None
     (model,) = models
     if getattr(model, "wfe_head", None) is None:
         raise EvaluationError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")

@@ -130,6 +130,7 @@ class WordFrequencyEstimator(nn.Module):
         r = self.frequency_output(frequency)  # line 3
         votes = self.occurrence_hidden(states)  # line 4
         g = self.occurrence_output(max_and_min_over_time(votes, padding))  # lines 5-7
-        # In float32 from here on: sums of squares over a large vocabulary
+        # At least in float32 from here on: sums of squares over a large vocabulary
         # overflow half precision.
-        return FrequencyEstimate(r.float(), g.float())
+        precision = torch.promote_types(r.dtype, torch.float32)
+        return FrequencyEstimate(r.to(precision), g.to(precision))

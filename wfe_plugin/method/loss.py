@@ -42,9 +42,11 @@ def wfe_loss(
         power: b
 
     Returns:
-        (sentences,), float32
+        (sentences,), float32, or float64 for estimates in float64
     """
-    difference = a_hat.float() - a_star.float()
+    # A sum of squares over a large vocabulary overflows half precision.
+    precision = torch.promote_types(a_hat.dtype, torch.float32)
+    difference = a_hat.to(precision) - a_star.to(precision)
     over = (difference - epsilon).clamp(min=0.0)
     under = (-difference - epsilon).clamp(min=0.0)
     return (over_cost * over.pow(power) + under_cost * under.pow(power)).sum(dim=-1)

@@ -83,6 +83,18 @@ class WFELSTMConfig(FairseqDataclass):
     max_target_positions: int = II("task.max_target_positions")
 
 
+def refuse_impossible(cfg: WFELSTMConfig) -> None:
+    """Refuse sizes that torch would refuse without naming the option, or take for none."""
+    for side in ("encoder", "decoder"):
+        for name in (f"{side}_embed_dim", f"{side}_hidden_size", f"{side}_layers"):
+            value = getattr(cfg, name)
+            if value < 1:
+                option = "--" + name.replace("_", "-")
+                raise ValueError(f"{option} is {value}; it must be 1 or more")
+    if not 0 <= cfg.dropout < 1:
+        raise ValueError(f"--dropout is {cfg.dropout}; it must be in [0, 1)")
+
+
 @register_model("wfe_lstm", dataclass=WFELSTMConfig)
 class WFELSTMModel(FairseqEncoderDecoderModel):
     """LSTM encoder-decoder with global attention and word-frequency estimation.
@@ -107,6 +119,7 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: WFELSTMConfig, task) -> "WFELSTMModel":
+        refuse_impossible(cfg)
         encoder = BiLSTMEncoder(
             task.source_dictionary,
             embed_dim=cfg.encoder_embed_dim,
@@ -158,6 +171,25 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
         if self.wfe_only and not any(key.startswith("wfe_head.") for key in state_dict):
             for key, value in self.wfe_head.state_dict(prefix="wfe_head.").items():
                 state_dict[key] = value
+
+    def load_state_dict(self, state_dict, *args, **kwargs):
+        """As fairseq's, but says when the vocabulary does not fit or training had diverged."""
+        for side, name in (("source", "encoder"), ("target", "decoder")):
+            stored = state_dict.get(f"{name}.embed_tokens.weight")
+            words = len(getattr(self, name).dictionary)
+            if stored is not None and len(stored) != words:
+                raise ValueError(
+                    f"the model was trained with {len(stored)} {side} words, but the data "
+                    f"have {words}: give the data that it was trained on, "
+                    "or data that were prepared with the same vocabularies"
+                )
+        for name, weights in state_dict.items():
+            if not torch.isfinite(weights).all():
+                raise ValueError(
+                    f"the model's weights are not finite ({name}): its training has "
+                    "diverged, or the file is damaged; take an earlier checkpoint"
+                )
+        return super().load_state_dict(state_dict, *args, **kwargs)
 
     def forward(self, src_tokens, src_lengths, prev_output_tokens):
         """

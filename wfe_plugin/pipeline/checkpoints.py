@@ -1,12 +1,13 @@
 """What the pipelines read from fairseq's checkpoints."""
 
 import re
+import zipfile
 from pathlib import Path
 from typing import List, NamedTuple
 
 import torch
 
-import wfe_plugin  # noqa: F401  (lets torch load fairseq's checkpoints)
+from wfe_plugin import safe_loading  # importing the plugin lets torch load fairseq's checkpoints
 from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
@@ -23,12 +24,21 @@ class Epoch(NamedTuple):
 def load(path) -> dict:
     """A checkpoint as fairseq wrote it, on the CPU."""
     try:
-        return torch.load(path, map_location="cpu")
-    except OSError as error:
-        raise PipelineError(f"{path}: {error.strerror or error}") from None
+        refuse_changed_bytes(path)
+        state = torch.load(path, map_location="cpu")
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise PipelineError(f"{path}: not a checkpoint that can be loaded ({reason})") from None
+        raise PipelineError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not isinstance(state.get("cfg"), dict):
+        raise PipelineError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
+    return state
+
+
+def refuse_changed_bytes(path) -> None:
+    """torch does not look at the check sums that it writes, and would load damaged weights."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                raise zipfile.BadZipFile
 
 
 def finished_epochs(directory: Path) -> List[Epoch]:
@@ -40,7 +50,10 @@ def finished_epochs(directory: Path) -> List[Epoch]:
     for path in directory.glob("checkpoint*.pt"):
         match = re.fullmatch(r"checkpoint(\d+)\.pt", path.name)
         if match:
-            epochs.append(Epoch(int(match[1]), path, float(load(path)["extra_state"]["val_loss"])))
+            score = (load(path).get("extra_state") or {}).get("val_loss")
+            if score is None:
+                raise PipelineError(f"{path}: tells no validation score: was it made by train.sh?")
+            epochs.append(Epoch(int(match[1]), path, float(score)))
     return sorted(epochs)
 
 

@@ -1,6 +1,7 @@
 """fairseq's commands as child processes that end with us and whose errors are shown."""
 
 import os
+import re
 import subprocess
 import sys
 from collections import deque
@@ -56,4 +57,13 @@ def run(
             child.terminate()
             raise
     if child.returncode:
-        raise PipelineError(f"{name} failed (exit status {child.returncode}):\n{''.join(last_lines).rstrip()}")
+        raise PipelineError(failure(name, child.returncode, "".join(last_lines)))
+
+
+def failure(name: str, status: int, output: str) -> str:
+    """What a failed command has said: its last line if that is meant for users, else the last lines."""
+    lines = output.rstrip().splitlines()
+    how = f"was ended by signal {-status}" if status < 0 else f"failed (exit status {status})"
+    if lines and re.match(r"fairseq-\w+: error: ", lines[-1]):
+        return f"{name} {how}: {lines[-1].split(': error: ', 1)[1]}"
+    return "\n".join([f"{name} {how}:", *lines[-15:]])

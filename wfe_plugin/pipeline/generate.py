@@ -18,7 +18,7 @@ from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.decode import Hypothesis
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -124,6 +124,27 @@ def find_models(names: str) -> List[Path]:
     return paths
 
 
+def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
+    """As far as it can be known: other words of the same number would give nonsense without an error."""
+    for side in SIDES:
+        own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
+        if own.is_file() and given.is_file() and own.read_bytes() != given.read_bytes():
+            raise PipelineError(
+                f"{given}: not the vocabulary that {model} was trained with, {own}; prepare the data "
+                f"with that one (preprocess.sh ... -- --srcdict {trained_on}/dict.{SIDES[0]}.txt "
+                f"--tgtdict {trained_on}/dict.{SIDES[1]}.txt)"
+            )
+
+
+def check_writable(out: Path) -> None:
+    """Now, and not after an hour of decoding."""
+    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise PipelineError(f"{there}: is no directory; choose another --out")
+    if not os.access(there, os.W_OK):
+        raise PipelineError(f"{there}: not writable; choose another --out")
+
+
 class Generation:
     """One call of generate.sh, checked."""
 
@@ -131,8 +152,12 @@ class Generation:
         self.args = args
         models = find_models(args.model)
         states = [checkpoints.load(path) for path in models]
-        self.data = Path(os.path.abspath(args.data or states[0]["cfg"]["task"]["data"]))
+        trained_on = [Path(os.path.abspath(state["cfg"]["task"]["data"])) for state in states]
+        self.data = Path(os.path.abspath(args.data)) if args.data else trained_on[0]
         self.treatment = Treatment.load(self.data)
+        for model, data in zip(models, trained_on):
+            check_vocabularies(model, data, self.data)
+        check_writable(Path(args.out))
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
         mode = args.decoding or ("off" if without else "full")
         if without and mode not in ("off", "oracle"):
@@ -267,7 +292,7 @@ def main(argv=None) -> int:
         refuse_managed(extra, MANAGED, "generate.sh")
         Generation(args, extra).run()
     except (PipelineError, TextError, EvaluationError, OSError) as error:
-        print(f"generate: error: {error}", file=sys.stderr)
+        print(f"generate: error: {told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("generate: interrupted; nothing was written", file=sys.stderr)

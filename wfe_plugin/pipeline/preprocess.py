@@ -19,6 +19,8 @@ from typing import Iterable, Iterator, List, NamedTuple, Tuple
 
 from subword_nmt.learn_bpe import learn_bpe
 
+from wfe_plugin.pipeline.child import failure
+from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, read_pairs, sha256
 from wfe_plugin.pipeline.treat import (
     SETTINGS_FILE,
@@ -393,8 +395,7 @@ class Preparation:
         say("binarising with fairseq-preprocess")
         done = subprocess.run(command + extra, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
-            last = "\n".join(done.stdout.splitlines()[-15:])
-            raise TextError(f"fairseq-preprocess failed (exit status {done.returncode}):\n{last}")
+            raise TextError(failure("fairseq-preprocess", done.returncode, done.stdout))
         # What people want from its log: vocabulary sizes, and how much text is unknown.
         for message in dict.fromkeys(re.findall(r"\[\w+\] .*(?:types|replaced.*)", done.stdout)):
             say("  " + message.replace(f"{self.work}/ready.", ""))
@@ -505,7 +506,7 @@ def main(argv=None) -> int:
     try:
         run(sys.argv[1:] if argv is None else argv)
     except (TextError, OSError) as error:
-        print(f"preprocess: error: {error}", file=sys.stderr)
+        print(f"preprocess: error: {told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("preprocess: interrupted; nothing was written", file=sys.stderr)

@@ -39,9 +39,10 @@ def open_text(path: str) -> BinaryIO:
     """Open `path` for `clean_lines`, turning every failure into a TextError."""
     try:
         stream = open(path, "rb")
+        first = stream.peek(1)
     except OSError as error:
         raise TextError(f"{path}: {error.strerror or error}") from None
-    if not stream.peek(1):
+    if not first:
         stream.close()
         raise TextError(f"{path}: the file is empty")
     return stream
@@ -49,24 +50,25 @@ def open_text(path: str) -> BinaryIO:
 
 def read_pairs(source: str, target: str) -> Iterator[Tuple[str, str]]:
     """Yield the line pairs of two files, which must have equally many lines, not all blank."""
+    paths = (source, target)  # which may be the same file
     with open_text(source) as source_stream, open_text(target) as target_stream:
-        sides = {source: clean_lines(source_stream, source), target: clean_lines(target_stream, target)}
-        count, seen = 0, {source: False, target: False}
+        sides = [clean_lines(source_stream, source), clean_lines(target_stream, target)]
+        count, seen = 0, [False, False]
         while True:
-            pair = [next(lines, None) for lines in sides.values()]
+            pair = [next(lines, None) for lines in sides]
             if None in pair:
                 break
             count += 1
-            for path, line in zip(sides, pair):
-                seen[path] |= bool(line)
+            seen = [before or bool(line) for before, line in zip(seen, pair)]
             yield pair[0], pair[1]
         if pair != [None, None]:
-            shorter, longer = (source, target) if pair[0] is None else (target, source)
+            longer = 1 if pair[0] is None else 0
             rest = 1 + sum(1 for _ in sides[longer])
             raise TextError(
-                f"{longer}:{count + 1}: no partner line: {longer} has {count + rest} lines, {shorter} has {count}"
+                f"{paths[longer]}:{count + 1}: no partner line: {paths[longer]} has {count + rest} lines, "
+                f"{paths[1 - longer]} has {count}"
             )
-    for path, any_text in seen.items():
+    for path, any_text in zip(paths, seen):
         if not any_text:
             raise TextError(f"{path}: all of its {count} lines are blank")
 

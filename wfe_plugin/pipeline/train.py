@@ -25,7 +25,7 @@ from wfe_plugin.models.wfe_lstm import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError
@@ -475,7 +475,7 @@ def main(argv=None) -> int:
         check_processes(args, extra)
         Training(args, extra).run()
     except (PipelineError, TextError, EvaluationError, OSError) as error:
-        print(f"train: error: {error}", file=sys.stderr)
+        print(f"train: error: {told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("train: interrupted; the same command continues after the last finished epoch", file=sys.stderr)

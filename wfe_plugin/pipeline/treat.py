@@ -18,6 +18,7 @@ from typing import Dict, Optional, TextIO
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
+from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
 
 SIDES = ("source", "target")
@@ -90,10 +91,13 @@ class Treatment:
         path = Path(directory, SETTINGS_FILE)
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))["settings"]
-        except (OSError, ValueError, KeyError) as error:
+            settings = Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise TextError(f"{path}: not a data directory made by preprocess.sh ({error})") from None
-        settings = Settings(**{field.name: stored[field.name] for field in fields(Settings)})
-        return cls(settings, load_segmenters(Path(directory), settings))
+        try:
+            return cls(settings, load_segmenters(Path(directory), settings))
+        except OSError as error:
+            raise TextError(f"{error.filename}: {error.strerror}: please run preprocess.sh again") from None
 
     def normalize(self, line: str) -> str:
         """Everything but BPE."""
@@ -183,8 +187,9 @@ def main(argv=None, output: TextIO = sys.stdout) -> int:
             else:
                 line = getattr(treatment, args.command)(line)
             output.write(line + "\n")
-    except TextError as error:
-        print(f"treat: error: {error}", file=sys.stderr)
+        output.flush()
+    except (TextError, OSError) as error:
+        print(f"treat: error: {told(error)}", file=sys.stderr)
         return 1
     return 0
 

@@ -44,6 +44,16 @@ class SummarizationWFETask(TranslationTask):
 
     cfg: SummarizationWFEConfig
 
+    @classmethod
+    def load_dictionary(cls, filename):
+        try:
+            return super().load_dictionary(filename)
+        except (ValueError, RuntimeError) as error:
+            reason = str(error).strip()
+            raise ValueError(
+                f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
+            ) from None
+
     def get_batch_iterator(self, *args, **kwargs):
         """As fairseq's, without loss of data.
 
