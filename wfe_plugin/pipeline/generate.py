@@ -157,7 +157,8 @@ class Generation:
         self.treatment = Treatment.load(self.data)
         for model, data in zip(models, trained_on):
             check_vocabularies(model, data, self.data)
-        check_writable(Path(args.out))
+        if args.out:  # there is none with --time-only
+            check_writable(Path(args.out))
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
         mode = args.decoding or ("off" if without else "full")
         if without and mode not in ("off", "oracle"):
