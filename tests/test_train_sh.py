@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -11,40 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_training import ROOT, TINY, options, prepare, script_environment
 
-from wfe_plugin.pipeline import decode, preprocess, train
+from wfe_plugin.pipeline import decode, train
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
-
-ROOT = Path(__file__).resolve().parent.parent
-TINY = [
-    option
-    for side in ("encoder", "decoder")
-    for option in (f"--{side}-hidden-size", "8", f"--{side}-embed-dim", "4", f"--{side}-layers", "1")
-] + ["--log-interval", "1"]
-
-
-def script_environment():
-    """For the scripts to find the Python that runs the tests."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": path, "OMP_NUM_THREADS": "1"}
-
-
-def prepare(directory, sizes=(("train", 300), ("valid", 12), ("test", 11))):
-    """Prepared data in directory/"my data"; the summary is every other word."""
-    rng = random.Random(0)
-    for split, size in sizes:
-        sources = [rng.choices("abcdefghij", k=rng.randint(2, 8)) for _ in range(size)]
-        for suffix, step in (("article", 1), ("title", 2)):
-            lines = [" ".join(source[::step]) + "\n" for source in sources]
-            (directory / f"{split}.{suffix}").write_text("".join(lines))
-    sets = [item for split, _ in sizes for item in (f"--{split}", str(directory / split))]
-    assert preprocess.main([*sets, "--out", str(directory / "my data")]) == 0
-    return directory / "my data"
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +54,6 @@ def killed(data):
         process.stdout.read()
     assert process.returncode == 143, told
     return out, told
-
-
-def options(data, out, *more, preset="paper"):
-    return ["--data", str(data), "--out", str(out), "--preset", preset, *more]
 
 
 def epochs_of(out):
