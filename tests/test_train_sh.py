@@ -268,7 +268,7 @@ def test_wrong_options_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--distributed-init-method", "--distributed-world-size", "--max-ep", "--lr"])
+@pytest.mark.parametrize("option", ["--distributed-init-method", "--nprocs-per-node", "--max-ep", "--lr"])
 def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
     assert train.main(options(data, tmp_path, "--", option, "1")) == 1
     assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
@@ -284,6 +284,21 @@ def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert train.main(options(data, tmp_path)) == 1
     assert "each would train a model of its own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"])
+def test_a_job_system_may_start_it_once_on_each_machine(data, monkeypatch, variable):
+    monkeypatch.setenv(variable, "2")
+    with pytest.raises(PipelineError, match=f"{variable} is 2.*each would train a model of its own"):
+        train.check_processes(*train.parse(options(data, "out")))
+    both = ["--machines", "2", "--machine", "1", "--master", "first:29500"]
+    train.check_processes(*train.parse(options(data, "out", *both)))
+
+
+def test_half_precision_needs_a_gpu(data):
+    with pytest.raises(PipelineError, match="--bf16 after --: needs a GPU.*--amp"):
+        train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--bf16")))
+    train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--amp")))
 
 
 def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):

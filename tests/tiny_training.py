@@ -21,14 +21,14 @@ def script_environment():
     return {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": path, "OMP_NUM_THREADS": "1"}
 
 
-def write_text(directory, sizes):
+def write_text(directory, sizes, words="abcdefghij"):
     """Text pairs in files of `directory`; returns the options that name them to preprocess.sh.
 
     The summary is every other word.
     """
     rng = random.Random(0)
     for split, size in sizes:
-        sources = [rng.choices("abcdefghij", k=rng.randint(2, 8)) for _ in range(size)]
+        sources = [rng.choices(words, k=rng.randint(2, 8)) for _ in range(size)]
         for suffix, step in (("article", 1), ("title", 2)):
             lines = [" ".join(source[::step]) + "\n" for source in sources]
             (directory / f"{split}.{suffix}").write_text("".join(lines))
