@@ -120,18 +120,21 @@ def draw(number: int) -> Case:
 def adapt(case: Case) -> None:
     """What fairseq itself does not promise, or cannot do, is not asked of the search."""
     case.beam = min(case.beam, case.vocabulary - 1)  # as fairseq does without telling
-    if case.search == "diverse groups":
-        case.beam = max(2, case.beam - case.beam % 2)
-    if case.search == "diversity rate":
-        case.beam = min(case.beam, case.vocabulary // 2)  # it takes the best 2 * beam words of each hypothesis
-    if case.task["wfe_decoding"] == "off":
+    off = case.task["wfe_decoding"] == "off"
+    if off or case.search in ("diversity rate", "constraints"):
+        case.beam = min(case.beam, case.vocabulary // 2)  # they take the best 2 * beam words
+    if off:
         # fairseq's own search: only what the plugin changes in it is of interest.
+        if case.search in ("diverse groups", "constraints"):
+            case.search, case.constraints = "beam", []
+            for name in ("diverse_beam_groups", "diverse_beam_strength", "constraints"):
+                case.options.pop(name, None)
         case.prefix = None
-        if case.search == "diverse groups":
-            case.search = "beam"
-            del case.options["diverse_beam_groups"], case.options["diverse_beam_strength"]
+        case.max_len = max(1, case.max_len)
         case.options["print_alignment"] = None
         case.options["no_repeat_ngram_size"] = 0 if case.min_len else case.options["no_repeat_ngram_size"]
+    if case.search == "diverse groups":
+        case.beam = max(2, case.beam - case.beam % 2)
 
 
 def estimates(case: Case, generator: torch.Generator):
