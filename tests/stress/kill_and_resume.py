@@ -50,15 +50,12 @@ class Job:
                 env=script_environment(), start_new_session=True,
             )  # fmt: skip
 
-    def wait_until(self, condition, seconds=600):
-        """Whether the condition came true before the command ended."""
-        end = time.monotonic() + seconds
+    def wait_until(self, condition, interval):
+        """Whether the condition came true before the command ended; looks every so many seconds."""
         while self.process.poll() is None:
             if condition():
                 return True
-            if time.monotonic() > end:
-                raise TimeoutError(self.log)
-            time.sleep(0.0005)
+            time.sleep(interval)
         return False
 
     def wait(self):
@@ -120,8 +117,11 @@ def check(condition, message):
 # Training
 
 
-def moments(out, rng):
-    """What a kill waits for, by name; each returns a condition and a further delay in seconds."""
+def moments(out, takes, rng):
+    """When to kill, by name: each returns a condition, how often to look, and a further delay.
+
+    All in seconds; an undisturbed training `takes` so many.
+    """
 
     def updates():
         try:
@@ -134,17 +134,17 @@ def moments(out, rng):
 
     def in_an_epoch():
         target = updates() + rng.randint(1, 40)
-        return (lambda: updates() >= target), 0
+        return (lambda: updates() >= target), 0.05, 0
 
     def while_writing():
         target = out / f"checkpoint{epochs() + rng.randint(1, 2)}.pt.tmp"
-        return target.exists, rng.choice([0, 0, 0.001])
+        return target.exists, 0.0005, rng.choice([0, 0, 0.001])
 
     def at_the_switch():
-        return (lambda: epochs() >= SWITCH), rng.uniform(0, 8)
+        return (lambda: epochs() >= SWITCH), 0.05, rng.uniform(0, takes / 3)
 
     def any_time():
-        return (lambda: True), rng.uniform(0, 15)
+        return (lambda: True), 0, rng.uniform(0, takes)
 
     return [in_an_epoch, while_writing, at_the_switch, any_time]
 
@@ -165,18 +165,20 @@ def train_and_kill(kills, folder, rng):
         return [(out / name).read_text() for name in ("summaries.txt", "nbest.tsv")]
 
     undisturbed = folder / "undisturbed"
+    begun = time.monotonic()
     to_the_end(command(undisturbed), folder / "log")
+    takes = time.monotonic() - begun
     expected = outputs(undisturbed)
     done = 0
     while done < kills:
         out = folder / f"killed{done}"
         for _ in range(KILLS_A_TRAINING):
-            choices = moments(out, rng)
+            choices = moments(out, takes, rng)
             moment = choices[done % len(choices)]
             which = ["all", "all", "child", "parent"][(done // len(choices)) % 4]
             job = Job(command(out), folder / "log")
-            condition, delay = moment()
-            if not job.wait_until(condition):
+            condition, interval, delay = moment()
+            if not job.wait_until(condition, interval):
                 if RUNNING in (folder / "log").read_text():
                     counts["waits for an orphan"] += 1
                     continue
