@@ -60,7 +60,8 @@ goes by nll, or by loss with --best-by loss. Training stops when the score has n
 --patience epochs.
 
 A training that was interrupted continues after its last finished epoch when the same command is
-given again. fairseq's whole output is in OUT/{LOG}, as JSON lines among others.
+given again, and ends as it would have ended undisturbed. fairseq's whole output is in OUT/{LOG},
+as JSON lines among others.
 
 Several GPUs share the batch of the preset. Several machines, which must see the same --data and
 --out under the same names: give this command on each, at the same time, with another --machine:
