@@ -1,23 +1,29 @@
 """kill -9 at random moments; afterwards everything must be as if nothing had happened.
 
-    python tests/stress/kill_and_resume.py [--kills 20] [--experiment-kills 6] [--preprocess-kills 6] [--seed N]
+    python tests/stress/kill_and_resume.py [--kills 20] [--experiment-kills 6] [--preprocess-kills 6] [--forked]
 
 Trainings of the paper's preset are killed in the midst of an epoch, while a checkpoint is being
 written, around the switch from Adam to SGD and at any moment, then continued, several times
 each. In the end the models, validation scores, outputs and their scores must be those of an
 undisturbed training, to the last bit. Likewise for preprocess.sh and wfe-experiment.
+
+With --forked, the scripts are started as forks of this process, which saves loading
+torch and fairseq some hundred times. All but the shell scripts themselves is as it is otherwise.
 """
 
 import argparse
+import importlib
 import json
 import os
 import random
+import runpy
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -28,12 +34,15 @@ import torch  # noqa: E402
 from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
 
 import wfe_plugin  # noqa: E402, F401  (lets torch load fairseq's checkpoints)
+from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
 
 EPOCHS = 8
 SWITCH = 5  # the last epoch of Adam in the paper's preset
 KILLS_A_TRAINING = 4
 RUNNING = "a training is running in this directory"
 SIZES = (("train", 3000), ("valid", 30), ("test", 40))
+
+SCRIPTS = {}  # what is not to be started as a command, but as a function in a forked process
 
 counts = Counter()
 
@@ -43,9 +52,14 @@ class Job:
 
     def __init__(self, command, log):
         self.log = log
+        script, *arguments = [str(word) for word in command]
+        main = SCRIPTS.get(Path(script).name)
         with open(log, "w") as output:
+            if main:
+                self.process = Fork(lambda: main(arguments), output.fileno())
+                return
             self.process = subprocess.Popen(
-                [str(word) for word in command],
+                [script, *arguments],
                 stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                 env=script_environment(), start_new_session=True,
             )  # fmt: skip
@@ -58,9 +72,6 @@ class Job:
             time.sleep(interval)
         return False
 
-    def wait(self):
-        return self.process.wait()
-
     def kill(self, which):
         """SIGKILL for the command and all it started, or for one of both."""
         started = descendants(self.process.pid)
@@ -70,6 +81,68 @@ class Job:
             except ProcessLookupError:
                 pass
         self.process.wait()
+
+
+class Fork:
+    """What Job needs of a Popen, for a function in a forked process that returns an exit status."""
+
+    def __init__(self, function, output):
+        sys.stdout.flush()
+        self.status = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            status = 1
+            try:
+                os.dup2(output, 1)
+                os.dup2(output, 2)
+                status = function() or 0
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                os._exit(status)
+
+    def poll(self, options=os.WNOHANG):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, options)
+            self.status = os.waitstatus_to_exitcode(status) if pid else None
+        return self.status
+
+    def wait(self):
+        return self.poll(options=0)
+
+
+def run_forked(command, name, on_line, threads=None, inherit=()):
+    """Stands in for wfe_plugin.pipeline.child.run."""
+
+    def fairseq():
+        if command[1] == "-c":  # as child.fairseq_command makes it
+            sys.argv = [str(word) for word in command[4:]]
+            return importlib.import_module("fairseq_cli." + command[4].split("-")[1]).cli_main()
+        sys.argv = [str(word) for word in command[1:]]
+        return runpy.run_path(sys.argv[0], run_name="__main__") and 0
+
+    reading, writing = os.pipe()
+    fork = Fork(fairseq, writing)
+    os.close(writing)
+    with open(reading, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            on_line(line.rstrip("\n"))
+    if fork.wait():
+        raise PipelineError(f"{name} failed (exit status {fork.status})")
+
+
+def start_by_fork():
+    """From here on, the pipeline's scripts are functions, and so are fairseq's commands."""
+    import fairseq_cli.interactive
+    import fairseq_cli.train  # noqa: F401
+
+    from wfe_plugin.pipeline import decode, generate, preprocess, train
+
+    train.run = decode.run = run_forked
+    SCRIPTS.update({f"{module.__name__.split('.')[-1]}.sh": module.main for module in (preprocess, train, generate)})
 
 
 def descendants(pid):
@@ -92,7 +165,7 @@ def to_the_end(command, log):
     """Run a command; an orphan of an earlier one may have to finish its work first."""
     while True:
         job = Job(command, log)
-        if job.wait() == 0:
+        if job.process.wait() == 0:
             return
         if RUNNING not in Path(log).read_text():
             sys.exit(f"FAILED: {' '.join(map(str, command))}\n{Path(log).read_text()}")
@@ -161,6 +234,7 @@ def train_and_kill(kills, folder, rng):
     def outputs(model):
         out = folder / "outputs" / model.name
         decode = [ROOT / "generate.sh", "--model", model, "--out", out, "--nbest", 3, "--threads", 1]
+        decode += ["--input", folder / "test.article"]
         to_the_end(decode, folder / "log")
         return [(out / name).read_text() for name in ("summaries.txt", "nbest.tsv")]
 
@@ -315,15 +389,18 @@ def main():
     parser.add_argument("--preprocess-kills", type=int, default=6)
     parser.add_argument("--experiment-kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", help="keep everything in this new directory")
+    parser.add_argument("--forked", action="store_true", help="see above")
+    parser.add_argument("--folder", help="keep everything in this directory")
     args = parser.parse_args()
     rng = random.Random(args.seed)
+    if args.forked:
+        start_by_fork()
     folder = Path(args.folder or tempfile.mkdtemp(prefix="kill-and-resume-"))
     parts = (preprocess_and_kill, args.preprocess_kills), (train_and_kill, args.kills), (
         experiment_and_kill, args.experiment_kills)  # fmt: skip
     for part, kills in parts:
         if kills:
-            (folder / part.__name__).mkdir(parents=True)
+            (folder / part.__name__).mkdir(parents=True, exist_ok=True)
             part(kills, folder / part.__name__, rng)
     if not args.folder:
         shutil.rmtree(folder)

@@ -303,6 +303,8 @@ def main() -> None:
         except Exception:
             failures.append(number)
             print(f"FAILED: {asdict(draw(number))}\n{traceback.format_exc()}", flush=True)
+        if number % 100 == 99:
+            print(f"up to case {number}: {len(failures)} failed", flush=True)
     for name, count in sorted(seen.items()):
         print(f"{count:8} {name}")
     print(f"{args.cases} cases in {time.monotonic() - begun:.0f} s, {len(failures)} failed: {failures}")
