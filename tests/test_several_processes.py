@@ -8,6 +8,7 @@ import torch
 from tiny_training import TINY, options, prepare
 
 from wfe_plugin.pipeline import train
+from wfe_plugin.pipeline.presets import PRESETS
 
 
 def validation_losses(out):
@@ -20,9 +21,10 @@ def test_two_processes_train_as_one(tmp_path):
 
     With nine batches the second process has nothing to do in the last step of an epoch.
     """
-    data = prepare(tmp_path, (("train", 9 * 32 - 5), ("valid", 13)))
+    share = PRESETS["small"].batch_size // 2
+    data = prepare(tmp_path, (("train", 9 * share - 5), ("valid", 13)))
     same = ["--cpu", "--dropout", "0", *TINY]  # random numbers are drawn by each process for itself
-    ways = {"one": ([], ["--batch-size", "32", "--update-freq", "2"]), "two": (["--gpus", "2"], [])}
+    ways = {"one": ([], ["--batch-size", str(share), "--update-freq", "2"]), "two": (["--gpus", "2"], [])}
     for name, (own, more) in ways.items():
         own += ["--epochs", "2", "--threads", "1", "--", *same, *more]
         assert train.main(options(data, tmp_path / name, *own, preset="small")) == 0

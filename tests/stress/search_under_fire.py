@@ -33,7 +33,7 @@ PAD, EOS = 1, 2
 # Options of decoding that belong to the task, with values to try: a further one needs a line here,
 # and a check in `check_hypothesis` if it promises something of the output.
 TASK_OPTIONS = {
-    "wfe_decoding": ["full", "full", "bound", "gate", "oracle", "off"],
+    "wfe_decoding": ["full", "full", "strict", "bound", "gate", "oracle", "off"],
     "wfe_bound_eos": [False, False, True],
 }
 # Likewise, fairseq's own.
@@ -195,12 +195,17 @@ def budgets(case: Case, task, models, batch, place: int):
     if mode == "oracle":
         target = batch["target"][place].tolist()
         return [float(target.count(word)) for word in range(case.vocabulary)]
-    rows = []
+    r_hats, g_hats = [], []
     for model in models:
         with torch.no_grad():
             encoder_out = model.encoder(batch["net_input"]["src_tokens"], batch["net_input"]["src_lengths"])
-            rows.append([max(0.0, r) for r in model.estimate_frequencies(encoder_out).r[place].tolist()])
-    return [sum(column) / len(rows) for column in zip(*rows)]
+            r, g = (tensor[place].tolist() for tensor in model.estimate_frequencies(encoder_out))
+        r_hats.append([max(0.0, x) for x in r])
+        g_hats.append([1 / (1 + math.exp(-x)) if x > -700 else 0.0 for x in g])
+    r_hat, g_hat = ([sum(column) / len(rows) for column in zip(*rows)] for rows in (r_hats, g_hats))
+    if mode == "strict":
+        return [min(r, max(1.0, r * g)) for r, g in zip(r_hat, g_hat)]
+    return r_hat
 
 
 def run(number: int) -> Counter:
@@ -244,7 +249,7 @@ def comparable(case: Case) -> bool:
     return (
         case.models == 1 and case.head == "random" and case.dtype == "float32" and case.prefix is None
         and case.search == "beam" and case.options["temperature"] == 1.0
-        and case.options["unkpen"] == 0.0 and case.task["wfe_decoding"] in ("full", "bound", "gate")
+        and case.options["unkpen"] == 0.0 and case.task["wfe_decoding"] in ("full", "strict", "bound", "gate")
         and not case.task["wfe_bound_eos"] and case.weight_scale <= 1.0
     )  # fmt: skip
 
