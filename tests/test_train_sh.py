@@ -146,7 +146,7 @@ def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
     assert not any(name.startswith("wfe_head") for name in torch.load(out / "checkpoint_best.pt")["model"])
     rest = log_since(out, len(first))
     assert "training on 2 devices" in rest
-    assert "max sentences per device = 32" in rest
+    assert f"max sentences per device = {PRESETS['small'].batch_size // 2}" in rest
 
     assert train_for("20") == 0
     assert "already trained" in capsys.readouterr().out
