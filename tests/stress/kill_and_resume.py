@@ -198,7 +198,7 @@ def moments(out, takes, rng):
 
     def updates():
         try:
-            return (out / "train.log").read_text().count("| train_inner |")
+            return (out / "train.log").read_text().count("train_inner")
         except OSError:
             return 0
 
@@ -243,23 +243,22 @@ def train_and_kill(kills, folder, rng):
     to_the_end(command(undisturbed), folder / "log")
     takes = time.monotonic() - begun
     expected = outputs(undisturbed)
-    done = 0
+    done, attempts, trainings = 0, 0, 0
     while done < kills:
-        out = folder / f"killed{done}"
+        out = folder / f"killed{trainings}"
+        trainings += 1
         for _ in range(KILLS_A_TRAINING):
             choices = moments(out, takes, rng)
-            moment = choices[done % len(choices)]
-            which = ["all", "all", "child", "parent"][(done // len(choices)) % 4]
-            job = Job(command(out), folder / "log")
+            moment = choices[attempts % len(choices)]
+            which = ["all", "all", "child", "parent"][attempts // len(choices) % 4]
+            attempts += 1
             condition, interval, delay = moment()
-            if not job.wait_until(condition, interval):
-                if RUNNING in (folder / "log").read_text():
-                    counts["waits for an orphan"] += 1
-                    continue
-                break  # the training is finished
-            time.sleep(delay)
-            if job.process.poll() is not None:
-                break
+            job = Job(command(out), folder / "log")
+            if job.wait_until(condition, interval):
+                time.sleep(delay)
+            if job.process.poll() is not None:  # finished, or refused because of an orphan of the last kill
+                counts["too late to kill"] += 1
+                continue
             job.kill(which)
             done += 1
             counts[f"training killed: {moment.__name__}"] += 1
