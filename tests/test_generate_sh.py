@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_train_sh import TINY, prepare, script_environment
+from tiny_training import TINY, prepare, script_environment
 
 from wfe_plugin.pipeline import decode, generate, train
 from wfe_plugin.pipeline.decode import Hypothesis

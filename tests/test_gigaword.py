@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_train_sh import TINY, script_environment
+from tiny_training import TINY, script_environment
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "gigaword"
 WORDS = "china japan bank ## shares rise UNK fall after talks".split()

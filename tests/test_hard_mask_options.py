@@ -138,6 +138,31 @@ class TestConstraints:
             # So do constrained words, unless there is no other way.
             assert [found[0].count(word) for word in (9, 10, 11)] == [2, 1, 1]
 
+    def test_an_empty_output_meets_no_constraint(self):
+        """fairseq would let it pass with --min-len 0."""
+        task = toy_task(WORDS)
+        constraints = pack_constraints([[torch.tensor([9])], []])
+        batch = toy_batch(task, [[4, 5, 6], [7]])
+        model = toy_model(task)
+        # No word but by force: what is free to end does so at once.
+        model.wfe_head = FixedEstimates(budget() * 2, WIDE_OPEN * 2)
+        options = Namespace(beam=2, max_len_b=5, constraints="ordered", min_len=0)
+        constrained, free = task.inference_step(
+            task.build_generator([model], options), [model], batch, constraints=constraints
+        )
+        assert [words_of(h, EOS) for h in free] == [[]]
+        assert constrained and all(9 in words_of(h, EOS) for h in constrained)
+
+    def test_a_beam_too_wide_for_constraints(self):
+        """fairseq would fail inside torch."""
+        task = toy_task(WORDS)
+        constraints = pack_constraints([[torch.tensor([9])]])
+        options = Namespace(beam=VOCABULARY - 1, max_len_b=5, constraints="ordered")
+        with pytest.raises(ValueError, match="--beam 11 is too wide.*at most 6"):
+            generator = task.build_generator([toy_model(task)], options)
+            batch = toy_batch(task, [[4, 5, 6]])
+            task.inference_step(generator, [toy_model(task)], batch, constraints=constraints)
+
     def test_constraints_that_do_not_fit_are_refused(self):
         task = toy_task(WORDS)
         constraints = pack_constraints([[torch.tensor([9, 10, 11])]])

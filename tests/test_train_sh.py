@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -11,40 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_training import ROOT, TINY, options, prepare, script_environment
 
-from wfe_plugin.pipeline import decode, preprocess, train
+from wfe_plugin.pipeline import decode, train
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
-
-ROOT = Path(__file__).resolve().parent.parent
-TINY = [
-    option
-    for side in ("encoder", "decoder")
-    for option in (f"--{side}-hidden-size", "8", f"--{side}-embed-dim", "4", f"--{side}-layers", "1")
-] + ["--log-interval", "1"]
-
-
-def script_environment():
-    """For the scripts to find the Python that runs the tests."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": path, "OMP_NUM_THREADS": "1"}
-
-
-def prepare(directory, sizes=(("train", 300), ("valid", 12), ("test", 11))):
-    """Prepared data in directory/"my data"; the summary is every other word."""
-    rng = random.Random(0)
-    for split, size in sizes:
-        sources = [rng.choices("abcdefghij", k=rng.randint(2, 8)) for _ in range(size)]
-        for suffix, step in (("article", 1), ("title", 2)):
-            lines = [" ".join(source[::step]) + "\n" for source in sources]
-            (directory / f"{split}.{suffix}").write_text("".join(lines))
-    sets = [item for split, _ in sizes for item in (f"--{split}", str(directory / split))]
-    assert preprocess.main([*sets, "--out", str(directory / "my data")]) == 0
-    return directory / "my data"
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +54,6 @@ def killed(data):
         process.stdout.read()
     assert process.returncode == 143, told
     return out, told
-
-
-def options(data, out, *more, preset="paper"):
-    return ["--data", str(data), "--out", str(out), "--preset", preset, *more]
 
 
 def epochs_of(out):
@@ -219,7 +189,7 @@ def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
     assert not any(name.startswith("wfe_head") for name in torch.load(out / "checkpoint_best.pt")["model"])
     rest = log_since(out, len(first))
     assert "training on 2 devices" in rest
-    assert "max sentences per device = 32" in rest
+    assert f"max sentences per device = {PRESETS['small'].batch_size // 2}" in rest
 
     assert train_for("20") == 0
     assert "already trained" in capsys.readouterr().out
@@ -341,7 +311,7 @@ def test_wrong_options_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--distributed-init-method", "--distributed-world-size", "--max-ep", "--lr"])
+@pytest.mark.parametrize("option", ["--distributed-init-method", "--nprocs-per-node", "--max-ep", "--lr"])
 def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
     assert train.main(options(data, tmp_path, "--", option, "1")) == 1
     assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
@@ -357,6 +327,21 @@ def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert train.main(options(data, tmp_path)) == 1
     assert "each would train a model of its own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"])
+def test_a_job_system_may_start_it_once_on_each_machine(data, monkeypatch, variable):
+    monkeypatch.setenv(variable, "2")
+    with pytest.raises(PipelineError, match=f"{variable} is 2.*each would train a model of its own"):
+        train.check_processes(*train.parse(options(data, "out")))
+    both = ["--machines", "2", "--machine", "1", "--master", "first:29500"]
+    train.check_processes(*train.parse(options(data, "out", *both)))
+
+
+def test_half_precision_needs_a_gpu(data):
+    with pytest.raises(PipelineError, match="--bf16 after --: needs a GPU.*--amp"):
+        train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--bf16")))
+    train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--amp")))
 
 
 def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):

@@ -29,7 +29,14 @@ class WatchedSearch:
     def step(self, step, lprobs, scores, prev_output_tokens, original_batch_idxs):
         if isinstance(self.search, DiverseBeamSearch):
             original_batch_idxs = self.positions_in_batch(step, original_batch_idxs)
-        sentences, beam_size, _ = lprobs.shape
+        sentences, beam_size, vocabulary = lprobs.shape
+        if self.search.supports_constraints and step == 0:
+            if 2 * beam_size > vocabulary:
+                raise ValueError(
+                    f"--constraints: --beam {beam_size} is too wide for a vocabulary of "
+                    f"{vocabulary} words; at most {vocabulary // 2}"
+                )
+            lprobs = self.forbid_empty(lprobs)
         # A strategy that finds too few candidates to fill the beam leaves
         # finished hypotheses in it. fairseq ignores those by their place in the
         # beam, which is where they stay when sampling, but not otherwise.
@@ -48,6 +55,17 @@ class WatchedSearch:
         extensible &= ~finished.gather(1, beams)
         self.can_go_on = extensible.any(dim=1).tolist()
         return scores, words, beams
+
+    def forbid_empty(self, lprobs: Tensor) -> Tensor:
+        """No EOS in the first step of sentences with constraints.
+
+        fairseq sees to it in later steps only, and relies on --min-len here.
+        """
+        lprobs = lprobs.clone()
+        for sentence, states in enumerate(self.search.constraint_states):
+            if not states[0].finished:
+                lprobs[sentence, :, self.search.eos] = float("-inf")
+        return lprobs
 
     def positions_in_batch(self, step: int, ids: Tensor) -> Tensor:
         """Where each sentence stood in the batch as it came.

@@ -3,10 +3,8 @@
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Tuple
@@ -22,6 +20,7 @@ from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
+from wfe_plugin.pipeline.work_directory import work_directory
 
 SUMMARIES, NBEST, SCORES = "summaries.txt", "nbest.tsv", "scores.json"
 
@@ -185,8 +184,7 @@ class Generation:
         ]
         out = Path(self.args.out)
         out.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out))
-        try:
+        with work_directory(out, ".unfinished-") as work:
             write(outputs, work)
             if self.references:
                 self.score(work)
@@ -195,8 +193,6 @@ class Generation:
                     (work / name).replace(out / name)
                 else:
                     (out / name).unlink(missing_ok=True)  # scores of other summaries
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
         say(f"done: {len(outputs)} summaries in {self.args.out}")
 
     def for_text(self) -> Dict[int, List[Hypothesis]]:

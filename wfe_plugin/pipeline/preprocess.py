@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections import Counter
 from dataclasses import asdict
 from itertools import islice
@@ -32,6 +31,7 @@ from wfe_plugin.pipeline.treat import (
     load_segmenters,
     pieces_file,
 )
+from wfe_plugin.pipeline.work_directory import work_directory
 
 CHUNK = 1000  # line pairs that a worker treats at a time
 
@@ -490,13 +490,10 @@ def run(argv: List[str]) -> None:
         say(f"{args.out}: already there, from the same text and settings (--overwrite makes it anew)")
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{out.name}.unfinished-", dir=out.parent))
-    try:
+    with work_directory(out.parent, f".{out.name}.unfinished-") as work:
         preparation = Preparation(args, sets, description, work)
         preparation.run(extra)
         replace(preparation.data, out, work)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     say(f"done: {args.out}")
 
 

@@ -68,7 +68,8 @@ ROUGE-1, -2 and -L with beam 5 (rouge; of a large validation set, every n-th bat
 score has not improved for --patience epochs.
 
 A training that was interrupted continues after its last finished epoch when the same command is
-given again. fairseq's whole output is in OUT/{LOG}, as JSON lines among others.
+given again, and ends as it would have ended undisturbed. fairseq's whole output is in OUT/{LOG},
+as JSON lines among others.
 
 Several GPUs share the batch of the preset. Several machines, which must see the same --data and
 --out under the same names: give this command on each, at the same time, with another --machine:
@@ -86,10 +87,15 @@ MANAGED = (
     "--reset-lr-scheduler --reset-dataloader --reset-meters --finetune-from-model --continue-once "
     "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe --wfe-only --wfe-estimator "
     "--distributed-world-size --distributed-rank --distributed-init-method --distributed-port "
-    "--distributed-no-spawn --distributed-num-procs --device-id"
+    "--distributed-no-spawn --distributed-num-procs --device-id --nprocs-per-node --distributed-backend "
+    # The task sets the first; the second changes the batches when a training continues.
+    "--required-batch-size-multiple --update-ordered-indices-seed"
 ).split()
 # Those that differ between the phases of a preset: one value for all of them is nothing to wish for.
 PHASED = ["--optimizer", "--lr", "--clip-norm"]
+
+# fairseq fails with them on a CPU, some steps later.
+HALF_PRECISION = ["--fp16", "--bf16", "--memory-efficient-fp16", "--memory-efficient-bf16"]
 
 
 class Progress(NamedTuple):
@@ -167,12 +173,21 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
 
 def check_processes(args: argparse.Namespace, extra: List[str]) -> None:
     """Refuse what fairseq would take for something else without a word."""
-    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        raise PipelineError(
-            "this process is one of several that torchrun or a job system has started (WORLD_SIZE is "
-            f"{os.environ['WORLD_SIZE']}): each would train a model of its own. Start train.sh once on each "
-            "machine; with --gpus and --machines it starts the processes itself"
-        )
+    for variable, (program, at_most) in {
+        "WORLD_SIZE": ("torchrun", 1),
+        "SLURM_STEP_NUM_TASKS": ("srun", args.machines),
+        "OMPI_COMM_WORLD_SIZE": ("mpirun", args.machines),
+    }.items():
+        started = os.environ.get(variable, "1")
+        if started.isdigit() and int(started) > at_most:
+            raise PipelineError(
+                f"this process is one of several that {program} or a job system has started ({variable} is "
+                f"{started}): each would train a model of its own. Start train.sh once on each machine; "
+                "with --gpus and --machines it starts the processes itself"
+            )
+    for option in HALF_PRECISION:
+        if option in extra and ("--cpu" in extra or not torch.cuda.is_available()):
+            raise PipelineError(f"{option} after --: needs a GPU; leave it out, or try --amp")
     found = torch.cuda.device_count()
     if args.gpus > max(found, 1) and "--cpu" not in extra:
         raise PipelineError(f"--gpus {args.gpus}: this machine has {found}; for processes on the CPU, add: -- --cpu")

@@ -54,17 +54,32 @@ class SummarizationWFETask(TranslationTask):
                 f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
             ) from None
 
-    def get_batch_iterator(self, *args, **kwargs):
-        """As fairseq's, without loss of data.
+    def get_batch_iterator(self, dataset, *args, epoch=1, **kwargs):
+        """As fairseq's, without loss of data, and with the same batches after a restart.
 
         fairseq makes batches of a multiple of eight sentences by default
         (--required-batch-size-multiple), and silently drops the last batch if
         it is not: up to seven sentences are never trained on, validated or
         summarized. The multiple is a matter of speed on some GPUs, and no
         reason to lose sentences.
+
+        fairseq puts sentences together in batches once, in the epoch in which
+        a training is started, with a seed that depends on that epoch; later
+        epochs only shuffle the batches. A training that was interrupted would
+        go on with other batches than it began with. Here they are always those
+        of a start in the first epoch.
         """
         kwargs["required_batch_size_multiple"] = 1
-        return super().get_batch_iterator(*args, **kwargs)
+        made_once = not (
+            kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
+        )
+        known = self.dataset_to_epoch_iter.get(dataset)
+        iterator = super().get_batch_iterator(
+            dataset, *args, epoch=1 if made_once else epoch, **kwargs
+        )
+        if iterator is not known:
+            iterator.epoch = max(1, epoch)
+        return iterator
 
     def build_generator(
         self,

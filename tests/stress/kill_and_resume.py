@@ -1,0 +1,412 @@
+"""kill -9 at random moments; afterwards everything must be as if nothing had happened.
+
+    python tests/stress/kill_and_resume.py [--kills 20] [--experiment-kills 6] [--preprocess-kills 6] [--forked]
+
+Trainings of the paper's preset are killed in the midst of an epoch, while a checkpoint is being
+written, around the switch from Adam to SGD and at any moment, then continued, several times
+each. In the end the models, validation scores, outputs and their scores must be those of an
+undisturbed training, to the last bit. Likewise for preprocess.sh and wfe-experiment.
+
+With --forked, the scripts are started as forks of this process, which saves loading
+torch and fairseq some hundred times. All but the shell scripts themselves is as it is otherwise.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import random
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
+
+import torch  # noqa: E402
+from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
+
+import wfe_plugin  # noqa: E402, F401  (lets torch load fairseq's checkpoints)
+from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
+
+EPOCHS = 8
+SWITCH = 5  # the last epoch of Adam in the paper's preset
+KILLS_A_TRAINING = 4
+RUNNING = "a training is running in this directory"
+SIZES = (("train", 3000), ("valid", 30), ("test", 40))
+
+SCRIPTS = {}  # what is not to be started as a command, but as a function in a forked process
+
+counts = Counter()
+
+
+class Job:
+    """A command in a session of its own, with its output in a file."""
+
+    def __init__(self, command, log):
+        self.log = log
+        script, *arguments = [str(word) for word in command]
+        main = SCRIPTS.get(Path(script).name)
+        with open(log, "w") as output:
+            if main:
+                self.process = Fork(lambda: main(arguments), output.fileno())
+                return
+            self.process = subprocess.Popen(
+                [script, *arguments],
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                env=script_environment(), start_new_session=True,
+            )  # fmt: skip
+
+    def wait_until(self, condition, interval):
+        """Whether the condition came true before the command ended; looks every so many seconds."""
+        while self.process.poll() is None:
+            if condition():
+                return True
+            time.sleep(interval)
+        return False
+
+    def kill(self, which):
+        """SIGKILL for the command and all it started, or for one of both."""
+        started = descendants(self.process.pid)
+        for pid in {"all": [*started, self.process.pid], "child": started[:1], "parent": [self.process.pid]}[which]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
+
+class Fork:
+    """What Job needs of a Popen, for a function in a forked process that returns an exit status."""
+
+    def __init__(self, function, output):
+        sys.stdout.flush()
+        self.status = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            status = 1
+            try:
+                os.dup2(output, 1)
+                os.dup2(output, 2)
+                status = function() or 0
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                os._exit(status)
+
+    def poll(self, options=os.WNOHANG):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, options)
+            self.status = os.waitstatus_to_exitcode(status) if pid else None
+        return self.status
+
+    def wait(self):
+        return self.poll(options=0)
+
+
+def run_forked(command, name, on_line, threads=None, inherit=()):
+    """Stands in for wfe_plugin.pipeline.child.run."""
+
+    def fairseq():
+        if command[1] == "-c":  # as child.fairseq_command makes it
+            sys.argv = [str(word) for word in command[4:]]
+            return importlib.import_module("fairseq_cli." + command[4].split("-")[1]).cli_main()
+        sys.argv = [str(word) for word in command[1:]]
+        return runpy.run_path(sys.argv[0], run_name="__main__") and 0
+
+    reading, writing = os.pipe()
+    fork = Fork(fairseq, writing)
+    os.close(writing)
+    with open(reading, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            on_line(line.rstrip("\n"))
+    if fork.wait():
+        raise PipelineError(f"{name} failed (exit status {fork.status})")
+
+
+def start_by_fork():
+    """From here on, the pipeline's scripts are functions, and so are fairseq's commands."""
+    import fairseq_cli.interactive
+    import fairseq_cli.train  # noqa: F401
+
+    from wfe_plugin.pipeline import decode, generate, preprocess, train
+
+    train.run = decode.run = run_forked
+    SCRIPTS.update({f"{module.__name__.split('.')[-1]}.sh": module.main for module in (preprocess, train, generate)})
+
+
+def descendants(pid):
+    """Processes that a process has started, and those that they started, and so on."""
+    children = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found, waiting = [], [pid]
+    while waiting:
+        waiting[0:1] = new = children.get(waiting[0], [])
+        found += new
+    return found
+
+
+def to_the_end(command, log):
+    """Run a command; an orphan of an earlier one may have to finish its work first."""
+    while True:
+        job = Job(command, log)
+        if job.process.wait() == 0:
+            return
+        if RUNNING not in Path(log).read_text():
+            sys.exit(f"FAILED: {' '.join(map(str, command))}\n{Path(log).read_text()}")
+        counts["waits for an orphan"] += 1
+
+
+def same_tensors(left, right):
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same_tensors(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same_tensors, left, right))
+    return torch.equal(left, right) if isinstance(left, torch.Tensor) else left == right
+
+
+def check(condition, message):
+    counts["comparisons"] += 1
+    if not condition:
+        counts["differences"] += 1
+        print(f"DIFFERENT: {message}", flush=True)
+
+
+# Training
+
+
+def moments(out, takes, rng):
+    """When to kill, by name: each returns a condition, how often to look, and a further delay.
+
+    All in seconds; an undisturbed training `takes` so many.
+    """
+
+    def updates():
+        try:
+            return (out / "train.log").read_text().count("train_inner")
+        except OSError:
+            return 0
+
+    def epochs():
+        return max((int(path.stem[10:]) for path in out.glob("checkpoint[0-9]*.pt")), default=0)
+
+    def in_an_epoch():
+        target = updates() + rng.randint(1, 40)
+        return (lambda: updates() >= target), 0.05, 0
+
+    def while_writing():
+        target = out / f"checkpoint{epochs() + rng.randint(1, 2)}.pt.tmp"
+        return target.exists, 0.0005, rng.choice([0, 0, 0.001])
+
+    def at_the_switch():
+        return (lambda: epochs() >= SWITCH), 0.05, rng.uniform(0, takes / 3)
+
+    def any_time():
+        return (lambda: True), 0, rng.uniform(0, takes)
+
+    return [in_an_epoch, while_writing, at_the_switch, any_time]
+
+
+def train_and_kill(kills, folder, rng):
+    sets = write_text(folder, SIZES)
+    data = folder / "data"
+    to_the_end([ROOT / "preprocess.sh", *sets, "--out", data], folder / "log")
+
+    def command(out):
+        more = ["--epochs", EPOCHS, "--patience", EPOCHS, "--threads", 1]
+        return [ROOT / "train.sh", *options(data, out, *more), "--", "--cpu", *TINY]
+
+    def outputs(model):
+        out = folder / "outputs" / model.name
+        decode = [ROOT / "generate.sh", "--model", model, "--out", out, "--nbest", 3, "--threads", 1]
+        decode += ["--input", folder / "test.article"]
+        to_the_end(decode, folder / "log")
+        return [(out / name).read_text() for name in ("summaries.txt", "nbest.tsv")]
+
+    undisturbed = folder / "undisturbed"
+    begun = time.monotonic()
+    to_the_end(command(undisturbed), folder / "log")
+    takes = time.monotonic() - begun
+    expected = outputs(undisturbed)
+    done, attempts, trainings = 0, 0, 0
+    while done < kills:
+        out = folder / f"killed{trainings}"
+        trainings += 1
+        for _ in range(KILLS_A_TRAINING):
+            choices = moments(out, takes, rng)
+            moment = choices[attempts % len(choices)]
+            which = ["all", "all", "child", "parent"][attempts // len(choices) % 4]
+            attempts += 1
+            condition, interval, delay = moment()
+            job = Job(command(out), folder / "log")
+            if job.wait_until(condition, interval):
+                time.sleep(delay)
+            if job.process.poll() is not None:  # finished, or refused because of an orphan of the last kill
+                counts["too late to kill"] += 1
+                continue
+            job.kill(which)
+            done += 1
+            counts[f"training killed: {moment.__name__}"] += 1
+            counts[f"training killed: {which}"] += 1
+            counts["unfinished checkpoints left"] += len(list(out.glob("*.pt.tmp")))
+            print(f"kill {done}: {moment.__name__}, {which}; epochs finished: "
+                  f"{sorted(int(p.stem[10:]) for p in out.glob('checkpoint[0-9]*.pt'))}", flush=True)  # fmt: skip
+            if done == kills:
+                break
+        to_the_end(command(out), folder / "log")
+        compare_trainings(undisturbed, out)
+        check(outputs(out) == expected, f"outputs of {out}")
+        counts["trainings continued to their end"] += 1
+
+
+def compare_trainings(expected, found):
+    records = [json.loads((out / "training.json").read_text())["finished"] for out in (expected, found)]
+    check(records[0] == records[1], f"{found}: {records}")
+    for number in (SWITCH, SWITCH + 1, EPOCHS):
+        left, right = (torch.load(out / f"checkpoint{number}.pt") for out in (expected, found))
+        check(left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: loss of epoch {number}")
+        check(same_tensors(left["model"], right["model"]), f"{found}: model of epoch {number}")
+        states = [state["last_optimizer_state"] for state in (left, right)]
+        check(same_tensors(*states), f"{found}: optimizer in epoch {number}")
+
+
+# preprocess.sh
+
+
+def tree(folder):
+    """Every file's content, but for fairseq's log, which holds the names of temporary files."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "preprocess.log"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def preprocess_and_kill(kills, folder, rng):
+    sets = write_text(folder, SIZES, words="carton cartoon carbon tone bone stone Bonn Boston".split())
+
+    def command(out):
+        return [ROOT / "preprocess.sh", *sets, "--out", out, "--tokenize", "--lowercase", "--bpe", "joint",
+                "--merges", 20, "--workers", 2]  # fmt: skip
+
+    begun = time.monotonic()
+    to_the_end(command(folder / "undisturbed"), folder / "log")
+    takes = time.monotonic() - begun
+    expected = tree(folder / "undisturbed")
+    (folder / "killed").mkdir()
+    out = folder / "killed" / "data"
+    for number in range(kills):
+        shutil.rmtree(out, ignore_errors=True)
+        job = Job(command(out), folder / "log")
+        time.sleep(rng.uniform(0, takes))
+        if job.process.poll() is None:
+            job.kill("all")
+            counts["preprocess.sh killed"] += 1
+        # Either nothing or everything.
+        check(not out.exists() or tree(out) == expected, f"preprocess.sh left half of its work, kill {number}")
+        to_the_end(command(out), folder / "log")
+        check(tree(out) == expected, f"preprocess.sh, kill {number}")
+        check(os.listdir(out.parent) == ["data"], f"preprocess.sh, kill {number}: {os.listdir(out.parent)}")
+
+
+# wfe-experiment
+
+
+CONFIG = """\
+[experiment]
+out = {out}
+beams = 2
+training options = --epochs 2 -- --cpu {tiny}
+[data]
+train = train
+valid = valid
+test = test
+[training EncDec+WFE]
+[system EncDec+WFE]
+training = EncDec+WFE
+[system off]
+training = EncDec+WFE
+decoding = off
+"""
+
+
+def experiment_and_kill(kills, folder, rng):
+    write_text(folder, (("train", 300), ("valid", 30), ("test", 40)))
+
+    def command(name):
+        config = folder / f"{name}.ini"
+        config.write_text(CONFIG.format(out=name, tiny=" ".join(TINY)))
+        return [ROOT / "scripts" / "run_main.sh", "wfe_plugin.cli.experiment", config, "--jobs", 1]
+
+    def results(name):
+        found = {}
+        for path in sorted((folder / name).rglob("*")):
+            if path.name in ("summaries.txt", "nbest.tsv"):
+                found[str(path.relative_to(folder / name))] = path.read_text()
+            elif path.name == "evaluation.json" or path.parent.parent.name == "frequencies":
+                content = json.loads(path.read_text())
+                for changing in ("description", "finished", "command", "seconds", "versions"):
+                    content.pop(changing, None)
+                found[str(path.relative_to(folder / name))] = content
+        return found
+
+    begun = time.monotonic()
+    to_the_end(command("undisturbed"), folder / "log")
+    takes = time.monotonic() - begun
+    expected = results("undisturbed")
+    assert len(expected) == 7, sorted(expected)
+    done = 0
+    while done < kills:
+        name = f"killed{done}"
+        for _ in range(3):
+            job = Job(command(name), folder / "log")
+            time.sleep(rng.uniform(0.1, 0.7) * takes)
+            if job.process.poll() is None:
+                job.kill(rng.choice(["all", "all", "parent"]))
+                done += 1
+                counts["wfe-experiment killed"] += 1
+        to_the_end(command(name), folder / "log")
+        check(results(name) == expected, f"wfe-experiment {name}")
+        counts["experiments continued to their end"] += 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--preprocess-kills", type=int, default=6)
+    parser.add_argument("--experiment-kills", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forked", action="store_true", help="see above")
+    parser.add_argument("--folder", help="keep everything in this directory")
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
+    if args.forked:
+        start_by_fork()
+    folder = Path(args.folder or tempfile.mkdtemp(prefix="kill-and-resume-"))
+    parts = (preprocess_and_kill, args.preprocess_kills), (train_and_kill, args.kills), (
+        experiment_and_kill, args.experiment_kills)  # fmt: skip
+    for part, kills in parts:
+        if kills:
+            (folder / part.__name__).mkdir(parents=True, exist_ok=True)
+            part(kills, folder / part.__name__, rng)
+    if not args.folder:
+        shutil.rmtree(folder)
+    for name, count in sorted(counts.items()):
+        print(f"{count:5} {name}")
+    sys.exit(counts["differences"] > 0)
+
+
+if __name__ == "__main__":
+    main()
