@@ -161,7 +161,7 @@ def test_an_empty_source_of_a_binarised_set(monkeypatch):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--model", "nowhere"], "nowhere: No such file"),
+        (["--model", "nowhere"], "nowhere: not a checkpoint that can be loaded: no such file"),
         (["--model", "my data"], "my data: holds no checkpoint_best.pt"),
         (["--model", "test.article"], "test.article: not a checkpoint that can be loaded"),
         (["--model", "with wfe", "--split", "test7"], "has no set 'test7', but: train, valid, test"),
