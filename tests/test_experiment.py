@@ -42,6 +42,14 @@ def test_the_shortest_configuration_is_the_papers_experiment(tmp_path):
     assert [(test.split, test.protocol) for test in experiment.tests] == [("test", "gigaword")]
 
 
+def test_own_trainings_have_the_standard_systems_that_they_allow(tmp_path):
+    own = DATA + "[training EncDec]\nbaseline = yes\n[training EncDec+WFE]\n"
+    experiment = read_experiment(write(tmp_path / "mine.ini", own))
+    assert [system.name for system in experiment.systems] == [
+        "EncDec", "EncDec+WFE", "WFE, strict", "WFE, bound only", "WFE, gate only", "WFE, oracle",
+    ]  # fmt: skip
+
+
 def test_the_configuration_in_the_help_can_be_read(tmp_path):
     # What is not indented explains it.
     text = textwrap.dedent("".join(line for line in cli.EPILOG.splitlines(True) if line.startswith("  ")))

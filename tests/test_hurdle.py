@@ -98,11 +98,11 @@ def test_positions_vote_for_their_own_words():
     head = CopyingEstimator(4, 7)
     states = torch.randn(3, 2, 4)
     padding = torch.tensor([[False, False], [False, False], [False, True]])
-    words = torch.tensor([[5, 3], [6, PAD], [5, PAD]])
+    words = torch.tensor([[5, 3], [6, -1], [5, PAD]])
     estimate = head(states, padding, words)
     without = HurdleEstimator.forward(head, states, padding)
     expected = [field.clone() for field in without]
-    for sentence, position, word in ((0, 0, 5), (0, 1, 6), (0, 2, 5), (1, 0, 3), (1, 1, PAD)):
+    for sentence, position, word in ((0, 0, 5), (0, 1, 6), (0, 2, 5), (1, 0, 3)):
         for field, vote in zip(expected, head.votes(states[position, sentence])):
             field[sentence, word] += vote
     for field, literal in zip(estimate, expected):
@@ -118,7 +118,7 @@ def test_words_that_both_dictionaries_have():
     size = len(task.target_dictionary)
     for index, word in enumerate(task.source_dictionary.symbols):
         if word in ("elsewhere", "<unk>"):
-            assert found[index] == task.target_dictionary.pad()
+            assert found[index] == -1
         else:
             assert found[index] == size - 1 - index
 
@@ -177,6 +177,13 @@ class TestModel:
         del state["decoder.fc_out.weight"]
         with pytest.raises(RuntimeError, match="decoder.fc_out.weight"):
             toy_model(task, wfe_only=True).load_state_dict(state, strict=True)
+
+    def test_an_untrained_model_is_nothing_to_add_to(self):
+        task = toy_task(8)
+        model = toy_model(task, wfe_only=True).train()
+        batch = toy_batch(task, toy_sources(4, 8), toy_sources(4, 8, seed=1))
+        with pytest.raises(ValueError, match="--finetune-from-model"):
+            NLLWithWFECriterion(task)(model, batch)
 
     def test_nothing_to_train_is_refused(self):
         with pytest.raises(ValueError, match="nothing is left to train"):

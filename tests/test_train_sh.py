@@ -144,6 +144,11 @@ def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
     assert train.main(options(data, tmp_path / "new", "--add-wfe", str(base), preset="paper")) == 1
     assert "was trained with another --preset" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+    # The base is trained again: what was added belongs to the model that it was.
+    state = torch.load(base / "checkpoint_best.pt")
+    torch.save({**state, "model": {name: 2 * value for name, value in before.items()}}, base / "checkpoint_best.pt")
+    assert train.main(options(data, out, *more, *own, preset="small")) == 1
+    assert "add_wfe: another model" in capsys.readouterr().err
 
 
 def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):

@@ -16,6 +16,7 @@ from wfe_plugin.experiment.results import collect
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import StepError, write_text
 from wfe_plugin.pipeline.errors import told
+from wfe_plugin.pipeline.options import positive
 from wfe_plugin.pipeline.text import TextError
 
 DESCRIPTION = """\
@@ -55,12 +56,12 @@ the configuration, in full; all but [data] may be left out:
   protocol = duc2004         # gigaword (default) or duc2004
   references = ref0.txt ref1.txt    # default: the targets of the data
 
-  [training EncDec]          # default: EncDec and EncDec+WFE
+  [training EncDec]          # default: EncDec, EncDec+WFE and WFE, copying
   baseline = yes             # no frequency estimation
   # or: add wfe to = EncDec  # estimation alone, on top of that model, which stays as it is
   options =                  # of train.sh
 
-  [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, oracle
+  [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, copying, oracle
   training = EncDec
   decoding = off             # full, strict, bound, gate, oracle or off
   options = -- --no-repeat-ngram-size 3              # of generate.sh; after --, of fairseq
@@ -102,16 +103,6 @@ def build_parser() -> argparse.ArgumentParser:
         "--overwrite", action="store_true", help="replace data and models that were made with other settings"
     )
     return parser
-
-
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

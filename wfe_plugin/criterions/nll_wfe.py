@@ -59,7 +59,8 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     Logged: `loss`, what is minimised, in nats a sentence (or token, as
     averaged); `nll_loss` in bits a token and its `ppl`, as all of fairseq's
-    criteria log them; `wfe_loss`, Equation 6, a sentence.
+    criteria log them; `wfe_loss`, Equation 6 or the
+    likelihood of the other estimators, a sentence.
     """
 
     def __init__(

@@ -147,9 +147,12 @@ def read_experiment(file: str | Path) -> Experiment:
     file = Path(file)
     sections = parse(file, read_text(file))
     standard = parse(file, STANDARD_SYSTEMS)
-    for kind in ("training", "system"):
-        if not any(key[0] == kind for key in sections):
-            sections.update({key: value for key, value in standard.items() if key[0] == kind})
+    if not any(kind == "training" for kind, _ in sections):
+        sections.update({key: content for key, content in standard.items() if key[0] == "training"})
+    if not any(kind == "system" for kind, _ in sections):
+        for key, content in standard.items():
+            if key[0] == "system" and ("training", content["training"]) in sections:
+                sections[key] = content
     check_sections(file, sections)
 
     def named(kind: str, keys: str) -> list[tuple[str, Section]]:

@@ -13,6 +13,7 @@ from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.errors import told
 
+
 def measure_frequencies(
     model_path: str, data: str, split: str = "test", batch_size: int = 64
 ) -> FrequencyReport:

@@ -51,7 +51,7 @@ class BoundedEnsemble(EnsembleModel):
     Args:
         models: models with a WFE head; any models for the oracle and for `off`
         pad, eos: indices of these symbols in the target dictionary
-        decoding: `full`, `bound`, `gate`, `oracle`, or `off`: no bound
+        decoding: one of DECODING_MODES, or `off`: no bound
         bound_eos: bound EOS as any other word
         alternatives: what else is to be done against repetition at each step; its
             ranking of outputs is the generator's business

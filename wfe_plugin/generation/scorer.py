@@ -13,7 +13,7 @@ class WFESequenceScorer(SequenceScorer):
     An output that the bound forbids has the score -inf.
 
     Args:
-        decoding: `full`, `bound` or `gate`
+        decoding: `full`, `strict`, `bound` or `gate`
         bound_eos: bound EOS as any other word
     """
 

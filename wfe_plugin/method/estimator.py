@@ -121,8 +121,8 @@ class WordFrequencyEstimator(nn.Module):
         Args:
             states: encoder states h_1..h_I, (time, sentences, H)
             padding: (time, sentences), True at padded positions
-            source_words: (time, sentences), the source in the target vocabulary;
-                the paper's estimator does not look at it
+            source_words: (time, sentences), the source in the target vocabulary,
+                negative where it lacks a word; the paper's estimator does not look
         """
         # Lines 1 and 2 are linear: summing before multiplying gives the same
         # result with one product a sentence instead of one a position.

@@ -96,12 +96,14 @@ class CopyingEstimator(HurdleEstimator):
         """
         Args:
             source_words: (time, sentences), the source in the target vocabulary;
-                that of padding at words which the target vocabulary lacks
+                negative at words that it lacks, which have no vote
         """
         estimate = super().forward(states, padding)
-        votes = self.votes(states).float().masked_fill(padding.unsqueeze(-1), 0.0)
+        nothing = padding | source_words.lt(0)
+        votes = self.votes(states).masked_fill(nothing.unsqueeze(-1), 0.0)
+        words = source_words.clamp(min=0).t()
         r, g = (
-            logits.scatter_add(1, source_words.t(), vote.t())
+            logits.scatter_add(1, words, vote.t().type_as(logits))
             for logits, vote in zip(estimate, votes.unbind(dim=-1))
         )
         return HurdleEstimate(r, g)

@@ -111,6 +111,7 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
         super().__init__(encoder, decoder)
         self.wfe_head = wfe_head
         self.wfe_only = False
+        self.is_loaded = False
         self.register_buffer(
             "target_of_source",
             corresponding_words(encoder.dictionary, decoder.dictionary),
@@ -189,6 +190,7 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
                     f"the model's weights are not finite ({name}): its training has "
                     "diverged, or the file is damaged; take an earlier checkpoint"
                 )
+        self.is_loaded = True
         return super().load_state_dict(state_dict, *args, **kwargs)
 
     def forward(self, src_tokens, src_lengths, prev_output_tokens):
@@ -198,6 +200,10 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
             and `wfe`, the :class:`FrequencyEstimate` of the batch (None in a
             model without the WFE sub-model)
         """
+        if self.training and self.wfe_only and not self.is_loaded:
+            raise ValueError(
+                "--wfe-only: name the trained model by --finetune-from-model, which must exist"
+            )
         encoder_out = self.encoder(src_tokens, src_lengths)
         logits, attention = self.decoder(prev_output_tokens, encoder_out=encoder_out)
         estimate = None
@@ -212,10 +218,9 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
 
 
 def corresponding_words(source, target) -> Tensor:
-    """The index in *target* of each word of *source*; of padding if it has none."""
+    """The index in *target* of each word of *source*; -1 if it has none."""
     indices = [target.index(word) for word in source.symbols]
-    known = [i if i != target.unk() else target.pad() for i in indices]
-    return torch.tensor(known)
+    return torch.tensor([-1 if i == target.unk() else i for i in indices])
 
 
 @register_model_architecture("wfe_lstm", "wfe_lstm_tiny")

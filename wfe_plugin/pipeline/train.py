@@ -28,7 +28,7 @@ from wfe_plugin.pipeline.child import ROOT, run
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.text import TextError
+from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 
 RECORD = "training.json"
@@ -58,7 +58,8 @@ examples:
 estimators of word frequencies:
   paper    upper bound and gate, with the paper's loss
   hurdle   the probability that a word occurs, and how often it then does, by maximum likelihood
-  copying  hurdle, and it sees which words the source has: the best for headlines of small data sets
+  copying  hurdle, and it sees which words the source has: for summaries that take most of their
+           words from the source
 
 The best checkpoint, OUT/{checkpoints.BEST}, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
@@ -137,7 +138,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         "--add-wfe",
         metavar="MODEL",
         help="train word-frequency estimation alone, on top of a model made by train.sh --baseline with the same "
-        "preset, which stays as it is",
+        "preset and the same options of the model, which stays as it is",
     )
     parser.add_argument(
         "--estimator", choices=list(ESTIMATORS), default="paper", help="see below (default: %(default)s)"
@@ -209,7 +210,7 @@ def check_data(directory: Path) -> dict:
     return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
 
 
-def describe(args: argparse.Namespace, extra: List[str], prepared: dict) -> dict:
+def describe(args: argparse.Namespace, extra: List[str], prepared: dict, base: Optional[Path]) -> dict:
     """All that must stay the same when a training continues."""
     content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
     return {
@@ -220,25 +221,43 @@ def describe(args: argparse.Namespace, extra: List[str], prepared: dict) -> dict
         "data": hashlib.sha256(content.encode()).hexdigest(),
         "fairseq_options": extra,
         **({"estimator": args.estimator} if args.estimator != "paper" else {}),
-        **({"add_wfe": os.path.abspath(args.add_wfe)} if args.add_wfe else {}),
+        **({"add_wfe": sha256(str(base))} if base else {}),
     }
 
 
-def find_base(args: argparse.Namespace, wanted: dict) -> Path:
-    """The checkpoint that --add-wfe names; raises if it cannot be added to."""
-    base = Path(os.path.abspath(args.add_wfe))
+def find_base(name: str) -> Path:
+    """The checkpoint that --add-wfe names."""
+    base = Path(os.path.abspath(name))
     checkpoint = base / checkpoints.BEST if base.is_dir() else base
     if not checkpoint.is_file():
         raise PipelineError(f"--add-wfe: {checkpoint}: no such file")
+    return checkpoint
+
+
+def check_base(checkpoint: Path, wanted: dict) -> None:
+    """Raises if no word-frequency estimation can be added to a model."""
     record = checkpoint.with_name(RECORD)
     if record.is_file():
-        settings = json.loads(record.read_text(encoding="utf-8"))["settings"]
-        for key in ("preset", "data"):
-            if settings[key] != wanted[key]:
-                raise PipelineError(f"--add-wfe: {args.add_wfe} was trained with another --{key}")
+        try:
+            stored = json.loads(record.read_text(encoding="utf-8"))
+            settings = {key: stored["settings"][key] for key in ("preset", "data")}
+        except (ValueError, KeyError, TypeError):
+            raise PipelineError(f"--add-wfe: {record} is damaged: train the model again") from None
+        for key, value in settings.items():
+            if value != wanted[key]:
+                raise PipelineError(f"--add-wfe: {checkpoint} was trained with another --{key}")
+        if "finished" not in stored:
+            raise PipelineError(f"--add-wfe: the training of {checkpoint} is not finished")
     if checkpoints.has_wfe(checkpoints.load(checkpoint)):
         raise PipelineError(f"--add-wfe: {checkpoint} has word-frequency estimation already")
-    return checkpoint
+
+
+def difference(key: str, old: dict, new: dict) -> str:
+    """How two settings differ, for people."""
+    if key in ("data", "add_wfe"):
+        return {"data": "other data", "add_wfe": "another model"}[key]
+    default = "paper" if key == "estimator" else None  # which is not recorded
+    return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
 
 
 class Training:
@@ -249,8 +268,10 @@ class Training:
         self.preset = PRESETS[args.preset]
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
         self.prepared = check_data(self.data)
-        self.record = {"settings": describe(args, extra, self.prepared)}
-        self.base = find_base(args, self.record["settings"]) if args.add_wfe else None
+        self.base = find_base(args.add_wfe) if args.add_wfe else None
+        self.record = {"settings": describe(args, extra, self.prepared, self.base)}
+        if self.base:
+            check_base(self.base, self.record["settings"])
         # What other machines log is nothing but repetition, and errors are shown anyway.
         self.log = Path(os.devnull) if args.machine else self.out / LOG
 
@@ -295,9 +316,7 @@ class Training:
             stored = json.loads((self.out / RECORD).read_text(encoding="utf-8"))
             old, new = stored["settings"], self.record["settings"]
             changes = [
-                f"  {key}: " + ("other data" if key == "data" else f"{old.get(key)} there, {new.get(key)} wanted")
-                for key in {**new, **old}
-                if old.get(key) != new.get(key)
+                f"  {key}: " + difference(key, old, new) for key in {**new, **old} if old.get(key) != new.get(key)
             ]
         except (OSError, ValueError, KeyError, AttributeError):
             raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out") from None

@@ -23,8 +23,8 @@ class SummarizationWFEConfig(AlternativesConfig, TranslationConfig):
         metadata={
             "help": "full: the paper's decoding; strict: the same, but a word comes "
             "again only as far as the estimated frequency itself allows, not its upper "
-            "bound; bound: only the upper bound on frequencies; gate: only its occurrence gate; oracle: bounds are the true "
-            "frequencies in the reference, to see what a perfect estimate would give, "
+            "bound; bound: only the upper bound on frequencies; gate: only the occurrence "
+            "gate; oracle: bounds are the true frequencies in the reference, to see what a perfect estimate would give, "
             "also for models without WFE; off: no bound, likewise, and without any other "
             "option against repetition fairseq's own decoding"
         },

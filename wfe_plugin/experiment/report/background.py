@@ -77,7 +77,7 @@ def training_section(results: Results) -> list:
     several = len(results.experiment.seeds) > 1
     for curve, label, unit in (
         ("nll_loss", "Negative log-likelihood", "bits a word"),
-        ("wfe_loss", "Loss of the estimate (Equation 6)", "a sentence"),
+        ("wfe_loss", "Loss of the estimate", "a sentence; of different estimators, not to be compared"),
     ):
         series, values = [], {}
         for number, (name, by_seed) in enumerate(results.curves.items()):
