@@ -35,6 +35,12 @@ PAD, EOS = 1, 2
 TASK_OPTIONS = {
     "wfe_decoding": ["full", "full", "strict", "bound", "gate", "oracle", "off"],
     "wfe_bound_eos": [False, False, True],
+    "word_cap": [0, 0, 0, 1, 2],
+    "repetition_penalty": [1.0, 1.0, 1.0, 1.3, 1000.0],
+    "frequency_penalty": [0.0, 0.0, 0.0, 0.7],
+    "presence_penalty": [0.0, 0.0, 0.0, 2.0],
+    "coverage_penalty": [0.0, 0.0, 0.0, 0.5],
+    "gnmt_length_penalty": [None, None, None, 0.0, 1.0],
 }
 # Likewise, fairseq's own.
 FAIRSEQ_OPTIONS = {
@@ -135,6 +141,8 @@ def adapt(case: Case) -> None:
         case.options["no_repeat_ngram_size"] = 0 if case.min_len else case.options["no_repeat_ngram_size"]
     if case.search == "diverse groups":
         case.beam = max(2, case.beam - case.beam % 2)
+    # Larger than any output it would be refused.
+    case.options["no_repeat_ngram_size"] = min(case.options["no_repeat_ngram_size"], case.max_len)
 
 
 def estimates(case: Case, generator: torch.Generator):
@@ -244,13 +252,19 @@ def run(number: int) -> Counter:
     return seen
 
 
+def penalties(case: Case) -> bool:
+    return case.task["repetition_penalty"] != 1.0 or any(
+        case.task[f"{name}_penalty"] for name in ("frequency", "presence")
+    )
+
+
 def comparable(case: Case) -> bool:
     """Whether the literal search of the paper can score what was found."""
     return (
         case.models == 1 and case.head == "random" and case.dtype == "float32" and case.prefix is None
         and case.search == "beam" and case.options["temperature"] == 1.0
         and case.options["unkpen"] == 0.0 and case.task["wfe_decoding"] in ("full", "strict", "bound", "gate")
-        and not case.task["wfe_bound_eos"] and case.weight_scale <= 1.0
+        and not case.task["wfe_bound_eos"] and case.weight_scale <= 1.0 and not penalties(case)
     )  # fmt: skip
 
 
@@ -279,7 +293,10 @@ def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -
     if size and not forced and not wishes:
         grams = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
         assert len(grams) == len(set(grams)), words
-    if len(words) < case.min_len and not (size or forced or wishes or case.prefix):
+    cap = case.task["word_cap"]
+    if cap and not forced and not wishes:
+        assert all(words.count(word) <= cap for word in words), words
+    if len(words) < case.min_len and not (size or cap or forced or wishes or case.prefix):
         assert r_hat is not None, words
         for word in range(case.vocabulary):
             if word not in (PAD, EOS):
