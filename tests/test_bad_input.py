@@ -311,7 +311,7 @@ BAD_TEXT = {
     "NUL": (b"a\nb\0\nc\n", "NUL"),
     "blank": (b"\n \n\t\n", "blank"),
     "long": (b"a " * 100_000 + b"\nb\nc\n", "199999 characters"),
-    "unequal": (b"a\nb\n", "has 2 lines"),
+    "unequal": (b"a\nb\n", "bad has 2"),
 }
 NOT_FOR = {  # what a command has no reason to refuse
     "generate": {"blank", "unequal"},

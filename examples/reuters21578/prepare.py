@@ -81,7 +81,10 @@ def read_stories(directory: Path) -> Iterator[dict]:
         sys.exit(f"prepare: {directory}: no reuters-*.json files there")
     for file in files:
         try:
-            yield from json.loads(file.read_text(encoding="utf-8"))
+            stories = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(stories, list) or not all(isinstance(story, dict) for story in stories):
+                raise ValueError("no list of stories")
+            yield from stories
         except ValueError as error:
             sys.exit(f"prepare: {file}: not the expected JSON: {error}")
 

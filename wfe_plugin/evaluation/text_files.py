@@ -44,16 +44,17 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def _decode(line: bytes, path: str | Path, number: int) -> str:
-    if b"\0" in line:
-        raise EvaluationError(f"{path}, line {number}: contains a NUL byte. Is this a text file?")
     try:
-        return line.decode("utf-8")
+        text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise EvaluationError(
             f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at position "
             f"{error.start + 1}). Convert the file, for example: "
             f"iconv -f ISO-8859-1 -t UTF-8 {path} > converted.txt"
         ) from None
+    if "\0" in text:
+        raise EvaluationError(f"{path}, line {number}: contains a NUL byte. Is this a text file?")
+    return text
 
 
 def read_parallel(paths: Sequence[str | Path]) -> list[list[str]]:
