@@ -301,7 +301,8 @@ class Sections:
                     ["", "recall", "allowed", "words allowed"],
                     facts,
                     "Recall: share of the references' words that are estimated to occur. Allowed: share of them that "
-                    "the bound leaves possible at all. Words allowed: how many it leaves possible for a sentence.",
+                    "the bound leaves possible at all. Words allowed: how many it leaves possible for a sentence "
+                    "(all of them with the estimators hurdle and copying, which make words unlikely instead).",
                 ),
             ]
         return [self.heading("What the estimator knows"), *blocks] if blocks else []
@@ -339,5 +340,6 @@ class Sections:
                 "Time of the search in the decodings above, one after the other",
                 ["", "ms a sentence", f"ratio to {self.baseline}"],
                 rows,
+                "Measured once each: whatever else the machine did shows. For times to rely on, see 'speed rounds'.",
             ),
         ]
