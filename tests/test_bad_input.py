@@ -373,6 +373,32 @@ def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
     refused(treat.main, ["apply", data], message, capsys)
 
 
+@pytest.mark.parametrize("suffix", ["bin", "idx"])
+@pytest.mark.parametrize("kept", [0, 20])
+def test_binarised_sets_that_were_cut_short(world, tmp_path, capsys, suffix, kept):
+    shutil.copytree("data", tmp_path / "data")
+    for split in ("train", "test"):
+        os.truncate(tmp_path / "data" / f"{split}.source-target.target.{suffix}", kept)
+    data = str(tmp_path / "data")
+    message = "source-target.target: missing, damaged or cut short: please run preprocess.sh again"
+    refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
+    refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
+
+
+def test_a_log_that_cannot_grow(world, tmp_path, capsys, monkeypatch):
+    """Writing to a full disk does not say which file it was."""
+
+    def run(command, name, on_line, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(train, "run", run)
+    out = tmp_path / "out"
+    refused(
+        train.main, ["--data", "data", "--out", str(out), "--preset", "small"],
+        f"{out / 'train.log'}: No space left on device", capsys,
+    )  # fmt: skip
+
+
 def test_lost_bpe_codes(world, tmp_path, capsys):
     shutil.copytree("data", tmp_path / "data")
     path = tmp_path / "data" / "treatment.json"

@@ -49,7 +49,8 @@ def quick(monkeypatch, tmp_path):
         "directory = sys.argv[sys.argv.index('--destdir') + 1]\n"
         "assert '--fail' not in sys.argv, 'told to fail'\n"
         "for side in ('source', 'target'):\n"
-        "    open(os.path.join(directory, f'dict.{side}.txt'), 'w').close()\n"
+        "    with open(os.path.join(directory, f'dict.{side}.txt'), 'w') as file:\n"
+        "        file.write('madeupword0000 0\\n' if '--rare' in sys.argv else 'word 1\\n')\n"
     )
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(preprocess, "fairseq_preprocess", lambda: str(script))
@@ -277,6 +278,13 @@ def test_a_failure_leaves_the_old_data_alone(quick, tmp_path, capsys):
     assert preprocess.main(options(data, out, "--overwrite", "--", "--fail")) == 1
     assert "told to fail" in capsys.readouterr().err
     assert (out / "treatment.json").read_text() == before
+
+
+def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    assert preprocess.main(options(data, tmp_path / "out", "--", "--rare")) == 1
+    assert "no source word is frequent enough for the vocabulary: lower --source-threshold" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_directory_of_something_else_is_never_touched(quick, tmp_path, capsys):

@@ -305,6 +305,8 @@ def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
     [
         (["--preset", "huge"], "invalid choice: 'huge'"),
         (["--preset", "small", "--epochs", "0"], "invalid positive number"),
+        (["--preset", "small", "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
+        (["--preset", "small", "--seed", str(2**32)], "argument --seed: invalid seed value"),
         (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
         (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
         (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),

@@ -15,6 +15,7 @@ from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.pipeline import checkpoints, decode
+from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
@@ -221,6 +222,7 @@ class Generation:
         sets = json.loads((self.data / SETTINGS_FILE).read_text(encoding="utf-8"))["report"]
         if name not in sets:
             raise PipelineError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")
+        check_set(self.data, name)
         self.count = sets[name]["lines"]
         if name == "train":  # from which preprocess.sh has dropped these
             self.count -= sets[name]["empty"] + sets[name]["too_long"]

@@ -16,6 +16,14 @@ def positive(text: str) -> int:
 positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
+def seed(text: str) -> int:
+    """For argparse: a seed that numpy takes, also with an epoch's number added."""
+    value = int(text)
+    if not 0 <= value < 2**31:
+        raise ValueError
+    return value
+
+
 def split_options(argv: List[str]) -> Tuple[List[str], List[str]]:
     """Our options, and those after "--", which belong to the fairseq command."""
     if "--" not in argv:

@@ -401,6 +401,10 @@ class Preparation:
             say("  " + message.replace(f"{self.work}/ready.", ""))
         if not (self.data / f"dict.{SIDES[1]}.txt").exists():
             raise TextError("fairseq-preprocess wrote no vocabulary: do the options after -- move its output?")
+        for side in SIDES:
+            lines = (self.data / f"dict.{side}.txt").read_text(encoding="utf-8").splitlines()
+            if all(line.startswith("madeupword") for line in lines):  # with which fairseq fills up
+                raise TextError(f"no {side} word is frequent enough for the vocabulary: lower --{side}-threshold")
 
     def keep_plain_text(self) -> None:
         """Validation and test text in the shape of finished summaries, to compare them with."""

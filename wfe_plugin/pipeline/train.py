@@ -23,10 +23,11 @@ from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.models.wfe_lstm import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
+from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
 from wfe_plugin.pipeline.errors import PipelineError, told
-from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
+from wfe_plugin.pipeline.options import positive, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -148,7 +149,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument(
         "--best-by", choices=("nll", "rouge", "loss"), help="see below (default: nll; loss with --add-wfe)"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
     parser.add_argument("--gpus", type=positive, default=1, metavar="N", help="on this machine (default: 1)")
     parser.add_argument("--machines", type=positive, default=1, metavar="N", help="default: 1")
@@ -207,6 +208,7 @@ def check_data(directory: Path) -> dict:
     for split in ("train", "valid"):
         if not any(directory.glob(f"{split}.{'-'.join(SIDES)}.*")):
             raise PipelineError(f"{directory}: holds no binarised {split} set: please run preprocess.sh again")
+        check_set(directory, split)
     return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
 
 
@@ -345,14 +347,17 @@ class Training:
         if progress.last:
             say(f"{self.args.out}: continues after epoch {progress.last}")
         while not progress.complete(self.args.epochs, self.args.patience):
-            with open(self.log, "a", encoding="utf-8") as log:
-                run(
-                    self.command(progress),
-                    f"fairseq-train, whose whole output is in {self.log},",
-                    Display(log),
-                    threads=self.args.threads,
-                    inherit=inherit,
-                )
+            try:
+                with open(self.log, "a", encoding="utf-8") as log:
+                    run(
+                        self.command(progress),
+                        f"fairseq-train, whose whole output is in {self.log},",
+                        Display(log),
+                        threads=self.args.threads,
+                        inherit=inherit,
+                    )
+            except OSError as error:  # a full disk, most likely, of which writing does not name the file
+                raise PipelineError(f"{error.filename or self.log}: {error.strerror or error}") from None
             before = progress
             epochs = checkpoints.finished_epochs(self.out)
             progress = Progress.of(epochs)

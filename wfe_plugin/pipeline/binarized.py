@@ -1,0 +1,21 @@
+"""Is a binarised set whole?"""
+
+from pathlib import Path
+
+from fairseq.data.data_utils import load_indexed_dataset
+
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.treat import SIDES
+
+
+def check_set(directory: Path, split: str) -> None:
+    """Raise if a file of the set has been cut short: fairseq would find out in the middle of training."""
+    for side in SIDES:
+        prefix = directory / f"{split}.{'-'.join(SIDES)}.{side}"
+        try:
+            sentences = load_indexed_dataset(str(prefix))
+            whole = sentences is not None and len(sentences[len(sentences) - 1]) > 0
+        except Exception:  # whatever numpy, struct and mmap make of it
+            whole = False
+        if not whole:
+            raise PipelineError(f"{prefix}: missing, damaged or cut short: please run preprocess.sh again")
