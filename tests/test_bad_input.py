@@ -5,6 +5,7 @@ repeated here.
 """
 
 import json
+import logging
 import os
 import pickle
 import resource
@@ -415,6 +416,7 @@ def with_small_files(limit, main, arguments, output):
     if pid == 0:
         status = 99
         try:
+            logging.disable()  # pytest keeps the log in a file, which could not grow either
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             with open(os.devnull, "w") as quiet:
                 read_end, write_end = output
