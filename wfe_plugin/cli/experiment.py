@@ -97,7 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--jobs",
         type=positive,
         metavar="N",
-        help="trainings at once, which share the cores (default: one a core, or one on a GPU)",
+        help="trainings or decodings at once, which share the cores (default: one a core, at most four; one on a GPU)",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace data and models that were made with other settings"

@@ -37,6 +37,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def threads_each(at_once: int, commands: int) -> int:
+    """How many threads a command may have, so that those at once share the cores."""
+    return max(1, cores() // max(1, min(at_once, commands)))
+
+
 def environment() -> dict[str, str]:
     """The scripts are to use this very Python, whether its environment is active or not."""
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from wfe_plugin.experiment.commands import Command, as_text, cores, last_output, run_all
+from wfe_plugin.experiment.commands import Command, as_text, cores, last_output, run_all, threads_each
 from wfe_plugin.experiment.config import System, TestSet, Training
 from wfe_plugin.experiment.measure import evaluate, read_references
 from wfe_plugin.experiment.progress import say
@@ -44,12 +44,14 @@ class Decoder:
         data: directory that preprocess.sh made
         model: where the model of a training and a seed is
         identity: what changes when that model is trained anew
+        at_once: how many decodings share the cores
     """
 
     script: Path
     data: Path
     model: Callable[[Training, int], Path]
     identity: Callable[[Training, int], str]
+    at_once: int
 
     def step(self, decoding: Decoding) -> Step:
         system = decoding.system
@@ -73,23 +75,28 @@ class Decoder:
     def decode(self, decodings: Sequence[Decoding], purpose: str) -> None:
         pending = [decoding for decoding in decodings if not self.step(decoding).is_finished()]
         say(f"{purpose}: {len(pending)} to do" if pending else f"{purpose}: all done")
-        # One at a time: their speeds are compared.
+        threads = threads_each(self.at_once, len(pending))
+        commands, decoded = [], {}
         for decoding in pending:
-            step, final = self.step(decoding), decoding.folder
+            final = decoding.folder
             work = final.with_name(f".{final.name}.unfinished")
             shutil.rmtree(work, ignore_errors=True)
-            work.mkdir(parents=True)
-            case = decoding.system, decoding.seed, decoding.beam, decoding.test.split
-            log = work / "generate.log"
-            run_all([Command(f"decoding of {step.name}", self.command(*case, "--out", str(work)), log)])
-            Step(step.name, work / "record.json", step.description).finish(
-                command=as_text(self.command(*case, "--out", str(final))),
-                seconds=search_time(log)[1],
-                versions=versions(),
+            case = decoding.system, decoding.seed, decoding.beam, decoding.test.split, "--threads", str(threads)
+            command = Command(
+                f"decoding of {decoding.name}", self.command(*case, "--out", str(work)), work / "generate.log"
             )
-            shutil.rmtree(final, ignore_errors=True)
-            work.rename(final)
+            commands.append(command)
+            decoded[command.name] = decoding, work, as_text(self.command(*case, "--out", str(final)))
+
+        def finished(command: Command, seconds: float) -> None:
+            decoding, work, text = decoded[command.name]
+            step = self.step(decoding)
+            Step(step.name, work / "record.json", step.description).finish(command=text, versions=versions())
+            shutil.rmtree(decoding.folder, ignore_errors=True)
+            work.rename(decoding.folder)
             say(f"{step.name}: decoded")
+
+        run_all(commands, self.at_once, finished)
 
     def evaluation_step(self, decoding: Decoding, references: str) -> Step:
         return Step(

@@ -35,7 +35,6 @@ class Run:
     rouge: dict  # metric: value, low, high
     sentences: dict  # metric: score of each sentence
     repetition: Repetition
-    milliseconds: float | None  # of the search, a sentence; None if it is not known
     folder: Path
 
 
@@ -68,10 +67,6 @@ class TestResults:
 
     def rate(self, system: str, beam: int, name: str) -> float:
         return mean(getattr(run.repetition, name) for run in self.runs[system, beam])
-
-    def milliseconds(self, system: str, beam: int) -> float | None:
-        times = [run.milliseconds for run in self.runs[system, beam]]
-        return None if None in times else mean(times)
 
     def difference(self, first: tuple[str, int], second: tuple[str, int], metric: str) -> PairedDifference:
         """First minus second (each a system and a beam), by paired bootstrap over sentences.
@@ -155,13 +150,11 @@ def collect_test(runner: Runner, test: TestSet) -> TestResults:
             continue
         evaluation = read_json(decoding.folder / "evaluation.json")
         implementation, note = evaluation["implementation"], evaluation["note"]
-        record = runner.decoder.step(decoding).stored()
         run = Run(
             seed=decoding.seed,
             rouge=evaluation["rouge"],
             sentences=evaluation["sentences"],
             repetition=Repetition(**evaluation["repetition"]),
-            milliseconds=None if record["seconds"] is None else 1000 * record["seconds"] / len(references),
             folder=decoding.folder,
         )
         runs.setdefault((decoding.system.name, decoding.beam), []).append(run)

@@ -24,7 +24,7 @@ import torch
 
 import wfe_plugin
 from wfe_plugin.experiment import speed, tuning
-from wfe_plugin.experiment.commands import Command, as_text, cores, run_all
+from wfe_plugin.experiment.commands import Command, as_text, cores, run_all, threads_each
 from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
 from wfe_plugin.experiment.decoding import Decoder, Decoding
 from wfe_plugin.experiment.progress import Progress, say
@@ -33,6 +33,7 @@ from wfe_plugin.experiment.versions import versions
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
 SETTINGS_FILE = "treatment.json"
+MOST_AT_ONCE = 4  # by default: each holds a model in memory
 
 
 class Runner:
@@ -40,7 +41,7 @@ class Runner:
 
     Args:
         experiment: what to do
-        jobs: trainings at once; None: as many as there are cores, or one on a GPU
+        jobs: trainings or decodings at once; None: one a core, at most four, or one on a GPU
         overwrite: replace data and models that were made with other settings
         scripts: directory of preprocess.sh, train.sh and generate.sh
     """
@@ -53,7 +54,7 @@ class Runner:
         scripts: Path = SCRIPTS,
     ):
         self.experiment = experiment
-        self.jobs = jobs
+        self.at_once = jobs or (1 if torch.cuda.is_available() else min(cores(), MOST_AT_ONCE))
         self.overwrite = overwrite
         self.scripts = scripts
         self.out = experiment.out
@@ -63,6 +64,7 @@ class Runner:
             self.data,
             self.model,
             identity=lambda training, seed: self.training_step(training, seed).identity(),
+            at_once=self.at_once,
         )
 
     def run(self) -> None:
@@ -157,15 +159,14 @@ class Runner:
                 pending.append((training, seed, step))
         if not pending:
             return
-        at_once = min(self.jobs or (1 if torch.cuda.is_available() else cores()), len(pending))
-        threads = max(1, cores() // at_once)
+        threads = threads_each(self.at_once, len(pending))
         commands, steps = [], {}
         for training, seed, step in pending:
             arguments = self.train_command(training, seed, threads)
             log = self.training_log(training, seed)
             commands.append(Command(step.name, arguments, log))
             steps[step.name] = step, as_text(arguments)
-        say(f"training: {len(pending)} to do, {at_once} at once, {threads} thread(s) each")
+        say(f"training: {len(pending)} to do, {min(self.at_once, len(pending))} at once, {threads} thread(s) each")
 
         def finished(command: Command, seconds: float) -> None:
             step, text = steps[command.name]
@@ -173,7 +174,7 @@ class Runner:
             say(f"{command.name}: done")
 
         try:
-            run_all(commands, at_once, finished, Progress())
+            run_all(commands, self.at_once, finished, Progress())
         except StepError as error:
             hint = "\nGive the training another name to keep both, or replace what is there with --overwrite."
             raise StepError(f"{error}{hint if changes else ''}") from None
@@ -217,7 +218,7 @@ class Runner:
         ]
 
     def decodings(self):
-        """Everything to decode; systems innermost, so that times which are compared are neighbours."""
+        """Everything to decode."""
         for test in self.experiment.tests:
             for seed in self.experiment.seeds:
                 for beam in self.experiment.beams:

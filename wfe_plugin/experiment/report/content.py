@@ -61,7 +61,6 @@ class Sections:
             *self.lengths(),
             *self.frequencies(),
             *self.examples(),
-            *self.times(),
         ]
 
     def colour(self, system: str) -> int:
@@ -320,26 +319,4 @@ class Sections:
                 f"Beam {self.beam}{', first seed' if self.seeds > 1 else ''}."
             ),
             *found,
-        ]
-
-    # Time
-
-    def times(self) -> list:
-        rows = []
-        for system in self.systems:
-            for beam in self.beams:
-                mine, theirs = (self.test.milliseconds(name, beam) for name in (system, self.baseline))
-                ratio = f"{mine / theirs:.2f}" if mine and theirs else "–"
-                time = "–" if mine is None else f"{mine:.1f}"
-                rows.append(doc.Row(f"beam {beam}", [doc.Cell(time), doc.Cell(ratio)], system))
-        if not any(run.milliseconds for runs in self.test.runs.values() for run in runs):
-            return []
-        return [
-            self.heading("Decoding time"),
-            doc.Table(
-                "Time of the search in the decodings above, one after the other",
-                ["", "ms a sentence", f"ratio to {self.baseline}"],
-                rows,
-                "Measured once each: whatever else the machine did shows. For times to rely on, see 'speed rounds'.",
-            ),
         ]
