@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.quiet import silence_fairseq
 from benchmarks.sizes import PAPER, SETTINGS, Sizes
 
 BYTES = 4  # of a float32
@@ -54,6 +55,7 @@ def allowed(sizes: Sizes = PAPER) -> int:
 
 
 def main() -> None:
+    silence_fairseq()
     from benchmarks.contenders import TRAINING, build_trainee
     from benchmarks.data import middle_batch
     from benchmarks.training import training_step

@@ -41,20 +41,18 @@ SIZES = [
 ]
 
 
-def widely_spread(model, seed=0):
-    """Random weights as large as trained ones: estimates around 1, below and above."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(0, 0.5, generator=generator)
-    return model.eval()
-
-
 def same_models(sizes):
-    literal, shipped = (build_model(contender, sizes)[2] for contender in (LITERAL, SHIPPED))
-    widely_spread(shipped)
-    literal.load_state_dict(shipped.state_dict())
-    return literal.eval(), shipped
+    """Literal and shipped with the same weights, as large as trained ones; many budgets are below 2."""
+    literal, shipped = (build_model(contender, sizes)[2].eval() for contender in (LITERAL, SHIPPED))
+    generator = torch.Generator().manual_seed(0)
+    source = middle_batch(sizes, 8)["net_input"]
+    with torch.no_grad():
+        for parameter in literal.parameters():
+            parameter.normal_(0, 0.5, generator=generator)
+        r_hat, _ = literal.estimate(literal.encoder(source["src_tokens"], source["src_lengths"]))
+        literal.wfe_head.frequency_output.weight *= 2.0 / r_hat.flatten().quantile(0.9)
+    shipped.load_state_dict(literal.state_dict())
+    return literal, shipped
 
 
 # ---- the literal contender
