@@ -8,6 +8,7 @@ hypotheses (Equations 4 and 5).
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import torch
@@ -15,12 +16,10 @@ import torch.nn.functional as F
 from fairseq.criterions import FairseqCriterion, register_criterion
 from fairseq.dataclass import FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel, register_model
-from fairseq.models.lstm import LSTMDecoder
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor, nn
 
-from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder
-from wfe_plugin.models.wfe_lstm import WFELSTMConfig
+from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel
 
 OVER_COST, UNDER_COST, EPSILON = 0.2, 1.0, 0.25  # c1, c2 and ε; b is 2
 
@@ -56,7 +55,7 @@ class LiteralEstimator(nn.Module):
 
 @register_model("wfe_lstm_literal", dataclass=WFELSTMConfig)
 class LiteralModel(FairseqEncoderDecoderModel):
-    """The plugin's encoder and fairseq's decoder, with the literal estimator."""
+    """The plugin's EncDec with the literal estimator."""
 
     def __init__(self, encoder, decoder, wfe_head: LiteralEstimator):
         super().__init__(encoder, decoder)
@@ -64,27 +63,11 @@ class LiteralModel(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: WFELSTMConfig, task) -> LiteralModel:
-        encoder = BiLSTMEncoder(
-            task.source_dictionary,
-            embed_dim=cfg.encoder_embed_dim,
-            hidden_size=cfg.encoder_hidden_size,
-            num_layers=cfg.encoder_layers,
-            dropout=cfg.dropout,
-            sum_directions=True,
-            max_source_positions=cfg.max_source_positions,
-        )
-        decoder = LSTMDecoder(
-            task.target_dictionary,
-            embed_dim=cfg.decoder_embed_dim,
-            hidden_size=cfg.decoder_hidden_size,
-            out_embed_dim=cfg.decoder_hidden_size,
-            num_layers=cfg.decoder_layers,
-            dropout_in=cfg.dropout,
-            dropout_out=cfg.dropout,
-            encoder_output_units=encoder.state_size,
-            max_target_positions=cfg.max_target_positions,
-        )
-        return cls(encoder, decoder, LiteralEstimator(encoder.state_size, len(task.target_dictionary)))
+        without_head = copy.deepcopy(cfg)
+        without_head.without_wfe = True
+        encdec = WFELSTMModel.build_model(without_head, task)
+        head = LiteralEstimator(encdec.encoder.state_size, len(task.target_dictionary))
+        return cls(encdec.encoder, encdec.decoder, head)
 
     def forward(self, src_tokens, src_lengths, prev_output_tokens):
         encoder_out = self.encoder(src_tokens, src_lengths)

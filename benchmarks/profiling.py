@@ -22,13 +22,14 @@ def top_operators(run: Callable[[], object]) -> str:
     run()
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         run()
-    operators = sorted(profiler.key_averages(), key=lambda event: event.self_cpu_time_total, reverse=True)
-    total = sum(event.self_cpu_time_total for event in operators)
+    times = {event.key: (event.self_cpu_time_total / 1000, event.count) for event in profiler.key_averages()}
+    total = sum(milliseconds for milliseconds, _ in times.values())
+    slowest = sorted(times.items(), key=lambda item: item[1], reverse=True)[:OPERATORS]
     rows = [
-        [event.key[:60], f"{100 * event.self_cpu_time_total / total:.1f} %", f"{event.self_cpu_time_total / 1000:,.0f}", str(event.count)]
-        for event in operators[:OPERATORS]
+        [operator[:60], f"{100 * milliseconds / total:.1f} %", f"{milliseconds:,.0f}", str(count)]
+        for operator, (milliseconds, count) in slowest
     ]
-    return table([f"of {total / 1000:,.0f} ms", "share", "ms", "calls"], rows)
+    return table([f"of {total:,.0f} ms", "share", "ms", "calls"], rows)
 
 
 def print_profiles(contenders: Sequence[Contender], sizes: Sizes) -> None:
