@@ -18,8 +18,8 @@ from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
 
-# Losses that a criterion here may add to the NLL; logged a sentence.
-FURTHER_LOSSES = ("wfe_loss", "unlikelihood_loss")
+# What a criterion here may add to the NLL, logged a sentence, and to how many digits.
+FURTHER_LOSSES = {"wfe_loss": 3, "unlikelihood_loss": 3, "risk": 5}
 
 
 @dataclass
@@ -179,9 +179,9 @@ class NLLWithWFECriterion(FairseqCriterion):
         metrics.log_derived(
             "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
         )
-        for name in FURTHER_LOSSES:
+        for name, digits in FURTHER_LOSSES.items():
             if any(name in log for log in logging_outputs):
-                metrics.log_scalar(name, total(name) / sentences, sentences, round=3)
+                metrics.log_scalar(name, total(name) / sentences, sentences, round=digits)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:
