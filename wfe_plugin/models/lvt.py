@@ -121,7 +121,7 @@ class LVTDecoder(AttentiveRNNDecoder):
         self.score = Linear(hidden_size, 1, bias=False)  # v
         self.gru = nn.GRUCell(embed_dim + 2 * hidden_size, hidden_size)
         self.readout = Linear(3 * hidden_size + embed_dim, embed_dim)  # W_r
-        self.output_layer = Linear(embed_dim, len(dictionary))  # W_o
+        self.fc_out = Linear(embed_dim, len(dictionary))  # W_o
 
     def initial_state(self, encoder_out: GRUEncoderOut) -> Tuple[Tensor]:
         return (torch.tanh(self.initial(encoder_out.first_backward)),)
@@ -158,7 +158,7 @@ class LVTDecoder(AttentiveRNNDecoder):
     def logits(self, readout: Tensor, words: Tensor) -> Tensor:
         """(sentences, length, size), (number,) -> (sentences, length, number)."""
         return F.linear(
-            readout, self.output_layer.weight[words], self.output_layer.bias[words]
+            readout, self.fc_out.weight[words], self.fc_out.bias[words]
         )
 
     def vocabularies(

@@ -95,7 +95,7 @@ class RASDecoder(AttentiveRNNDecoder):
         super().__init__(dictionary, size, *args)
         self.state_tensors = {"elman": 1, "lstm": 2}[cell]  # h; and the memory of an LSTM
         self.cell = {"elman": ElmanCell, "lstm": LSTMCell}[cell](2 * size, size)
-        self.output_layer = Linear(2 * size, len(dictionary))  # [W4 W5]
+        self.fc_out = Linear(2 * size, len(dictionary))  # [W4 W5]
 
     def initial_state(self, encoder_out: AttendedSource) -> Tuple[Tensor, ...]:
         values = encoder_out.values
@@ -110,7 +110,7 @@ class RASDecoder(AttentiveRNNDecoder):
         return torch.cat((state[0], context), dim=-1), weights.squeeze(1), state
 
     def output(self, features, prev_output_tokens, encoder_out, incremental_state):
-        return self.output_layer(features), {}
+        return self.fc_out(features), {}
 
 
 @register_model("ras", dataclass=RASConfig)
