@@ -3,7 +3,7 @@
 from argparse import Namespace
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Iterator, List, Sequence, Tuple
+from typing import Iterator, List, Sequence
 
 import torch
 from fairseq.criterions import register_criterion
@@ -17,6 +17,7 @@ from wfe_plugin.criterions.nll_wfe import (
     require,
 )
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
+from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
 # Of validation, which is to tell what decoding would give; as generate.sh has it.
@@ -137,12 +138,6 @@ class MRTCriterion(NLLWithWFECriterion):
         logging_output["loss"] = loss.detach()
         return loss, sample_size, logging_output
 
-    def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
-        trained, nll = super().nll_loss(lprobs, target)
-        if self.nll_weight == 0:
-            trained = trained.detach()  # spares its way back through the model
-        return self.nll_weight * trained, nll
-
     def training_risk(self, model, sample, encoder_out, references: List[list]) -> Tensor:
         """The expected cost of the candidates, summed over the sentences."""
         drawn = self.draw(model, sample, self.size, self.sampling, self.bounded)
@@ -213,6 +208,10 @@ class MRTCriterion(NLLWithWFECriterion):
         )
         encoder_out = model.encoder.reorder_encoder_out(encoder_out, sentence)
         net_output = model.decoder(previous, encoder_out=encoder_out)
+        if self.uses_up_logits(model, net_output[0]):
+            logits = net_output[0].view(-1, net_output[0].size(-1))
+            nll = nll_of_tokens_in_place(logits, target.view(-1), self.padding_idx)
+            return -nll.view(target.shape).sum(dim=1)
         lprobs = model.get_normalized_probs(net_output, log_probs=True)
         log_p = lprobs.gather(2, target.unsqueeze(2)).squeeze(2).float()
         return log_p.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)

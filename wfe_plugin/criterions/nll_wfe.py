@@ -66,6 +66,7 @@ class NLLWithWFECriterion(FairseqCriterion):
     """
 
     needs_lprobs = False  # whether `further_losses` does
+    nll_weight = 1.0
 
     def __init__(
         self,
@@ -109,6 +110,9 @@ class NLLWithWFECriterion(FairseqCriterion):
             loss, nll = self.nll_loss(
                 lprobs.view(-1, lprobs.size(-1)), target.reshape(-1)
             )
+        if self.nll_weight != 1:
+            # With no weight, its way back through the model is spared.
+            loss = self.nll_weight * (loss if self.nll_weight else loss.detach())
         sentences = target.size(0)
         logging_output = {
             "nll_loss": nll.detach(),
