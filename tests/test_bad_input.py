@@ -4,6 +4,7 @@ Commands are called in this process. What stays in the files of a command's own 
 repeated here.
 """
 
+import fileinput
 import json
 import logging
 import os
@@ -30,6 +31,7 @@ from wfe_plugin.cli import evaluate, frequencies
 from wfe_plugin.cli import experiment as experiment_cli
 from wfe_plugin.pipeline import child, decode, generate, preprocess, train, treat
 from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.tasks.summarization_wfe import SummarizationWFETask
 
 PLUGIN = str(Path(wfe_plugin.__file__).parent)
@@ -193,6 +195,7 @@ def fairseq(main, parser, *arguments):
     [
         *((["--path", name], "the checkpoint cannot be loaded: ") for name in HOSTILE),
         *((["--path", f"{name}.pt"], "damaged, cut short") for name in ("cut", "empty", "text")),
+        *((["--path", f"{name}.pt"], "holds no model that can be used here") for name in ("list", "bare", "no-cfg")),
         (["--path", "nowhere.pt"], "Model file not found: nowhere.pt"),
         (["--path", "good.pt", "--gen-subset", "tset"], "Dataset not found: tset (data)"),
         (["--path", "no-head.pt"], "use --wfe-decoding off"),
@@ -234,6 +237,18 @@ def test_hostile_checkpoints_for_fairseq_validate(world, name):
     assert not (world / "VICTIM").exists()
 
 
+def test_data_without_summaries(world, tmp_path, capsys):
+    data = shutil.copytree("data", tmp_path / "data")
+    (data / "test.source-target.target.idx").unlink()
+    refused(frequencies.main, ["--model", "good.pt", "--data", str(data)], "the 'test' set has no summaries", capsys)
+
+
+def test_the_longest_line_can_be_decoded():
+    """At worst each character is a word, once lower-cased: this one becomes two. The last word is the end."""
+    line = treat.Treatment(treat.Settings(lowercase=True)).normalize("\u0130" * MAX_CHARACTERS)
+    assert len(line) + 1 == decode.ANY_LENGTH
+
+
 def test_mistakes_of_the_plugin_keep_their_traceback():
     """Only what is raised on purpose is addressed to users."""
     with pytest.raises(ValueError) as raised:
@@ -245,10 +260,20 @@ def test_mistakes_of_the_plugin_keep_their_traceback():
 
 
 def test_text_in_another_encoding():
-    """As fairseq-interactive meets it on its standard input."""
     with pytest.raises(ValueError) as raised:
         b"caf\xe9 au lait".decode("utf-8")
-    assert plain_errors.message(raised.value).startswith("a text is not UTF-8 (byte 0xe9): convert it")
+    assert plain_errors.message(raised.value).startswith("a text: not UTF-8 (byte 0xe9): convert it")
+
+
+@pytest.mark.parametrize("before", [0, 1, 5000])
+def test_text_in_another_encoding_for_fairseq_interactive(tmp_path, monkeypatch, before):
+    path = tmp_path / "text"
+    path.write_bytes(b"a line\n" * before + b"caf\xe9 au lait\nanother line\n")
+    monkeypatch.setattr(fileinput, "_state", None)
+    with pytest.raises(ValueError) as raised:
+        with fileinput.input([str(path)], openhook=fileinput.hook_encoded("utf-8")) as lines:  # as it does
+            list(lines)
+    assert plain_errors.message(raised.value).startswith(f"{path}:{before + 1}: not UTF-8 (byte 0xe9)")
 
 
 @pytest.mark.parametrize(
