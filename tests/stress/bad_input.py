@@ -183,31 +183,22 @@ def make_world(folder: Path) -> World:
             arguments = options(folder / "data", folder / name, "--epochs", "1", *more, preset="small")
             assert train.main([*arguments, "--", "--cpu", *TINY]) == 0
     world = World(folder)
-    train_others(world)
+    train_transformer(world)
     spoil_checkpoints(world)
     spoil_data(world)
     spoil_text(world)
     return world
 
 
-def train_others(world: World) -> None:
-    """Models of other tasks and architectures: a language model and a stock Transformer."""
+def train_transformer(world: World) -> None:
+    """A stock model of fairseq's own task."""
     sizes = [f"--{side}-{name}={value}" for side in ("encoder", "decoder")
              for name, value in (("embed-dim", 8), ("ffn-embed-dim", 8), ("attention-heads", 1), ("layers", 1))]  # fmt: skip
-    common = ["--max-update", 1, "--optimizer", "adam", "--batch-size", 8, "--required-batch-size-multiple", 1, "--cpu", "--save-dir"]
-    text = ["--only-source", "--trainpref", world.folder / "train.article", "--validpref", world.folder / "valid.article"]
-    text_data, kept = world.folder / "text-data", world.folder / "others"
-    lm = [text_data, "--task", "language_modeling", "--arch", "transformer_lm", "--tokens-per-sample", 16, *sizes[4:]]
-    transformer = [world.data, "--arch", "transformer", "-s", "source", "-t", "target", *sizes]
-    for case in (
-        Case("fairseq-preprocess", "", [*text, "--destdir", text_data], None),
-        Case("fairseq-train", "", [*lm, *common, kept / "language-model"], None),
-        Case("fairseq-train", "", [*transformer, *common, kept / "transformer"], None),
-    ):
-        log = world.folder / "others.log"
-        assert forked(case, log, world.folder) == 0, log.read_text()
-    for name in ("language-model", "transformer"):
-        shutil.copy(kept / name / "checkpoint_best.pt", world.folder / f"{name}.pt")
+    out, log = world.folder / "transformer", world.folder / "preparing.log"
+    arguments = [world.data, "--task", "translation", "--arch", "transformer", "-s", "source", "-t", "target", *sizes]
+    arguments += ["--max-update", 1, "--optimizer", "adam", "--batch-size", 8, "--cpu", "--save-dir", out]
+    assert forked(Case("fairseq-train", "", arguments, None), log, world.folder) == 0, log.read_text()
+    shutil.copy(out / "checkpoint_best.pt", world.folder / "transformer.pt")
 
 
 def make(folder: Path) -> Path:
@@ -361,7 +352,7 @@ def text_cases(w: World):
 def checkpoint_cases(w: World):
     damaged = {"cut": "damaged", "empty": "damaged", "text": "damaged", "list": "no model of fairseq", "bare": "no model of fairseq",
                "no-cfg": "no model of fairseq", "hostile": "would call", "hostile-state": "would call", "hostile-old": "would call",
-               "missing": "no such", "directory": "", "unknown-arch": "no model that can be used", "language-model": ""}  # fmt: skip
+               "missing": "no such", "directory": "", "unknown-arch": "no model that can be used"}  # fmt: skip
     out = w.open / "new"
     for kind, message in {**damaged, "diverged": "not finite"}.items():
         path = w.folder / f"{kind}.pt"
@@ -376,7 +367,7 @@ def checkpoint_cases(w: World):
             arguments = [w.data, *TASK, "--path", path, "--cpu"]
             more = ["--max-len-b", 9] if command != "fairseq-validate" else ["--batch-size", 4]
             yield Case(command, f"path {kind}", [*arguments, *more], told, stdin=b"a b\n")
-        if kind in ("cut", "empty", "text", "hostile", "hostile-state", "hostile-old", "list", "language-model"):
+        if kind in ("cut", "empty", "text", "hostile", "hostile-state", "hostile-old", "list"):
             for option in ("--restore-file", "--finetune-from-model"):
                 arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, option, path]
                 yield Case("fairseq-train", f"{option} {kind}", arguments, message if kind != "list" else "", out=out)
