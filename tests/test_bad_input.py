@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from fairseq import options
+from fairseq import options, tasks
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq_cli import generate as fairseq_generate
 from fairseq_cli import preprocess as fairseq_preprocess
@@ -66,10 +66,13 @@ def binarize(directory, words):
 def checkpoint(data, *more):
     """What fairseq-train saves, of a model that has learnt nothing."""
     sizes = [f"--{side}-{name}=3" for side in ("encoder", "decoder") for name in ("embed-dim", "hidden-size")]
-    arguments = [str(data), *TASK, "--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", *sizes, *more]
+    return state_of([str(data), *TASK, "--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", *sizes, *more])
+
+
+def state_of(arguments):
     config = convert_namespace_to_omegaconf(options.parse_args_and_arch(options.get_training_parser(), arguments))
     torch.manual_seed(0)
-    model = SummarizationWFETask.setup_task(config.task).build_model(config.model)
+    model = tasks.setup_task(config.task).build_model(config.model)
     history = {"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}
     return {
         "args": None,

@@ -29,12 +29,12 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
-from test_bad_input import Hostile  # noqa: E402
+from test_bad_input import Hostile, binarize, checkpoint, state_of  # noqa: E402
 from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
 
 import wfe_plugin  # noqa: E402
 from wfe_plugin import plain_errors  # noqa: E402
-from wfe_plugin.pipeline import preprocess, train  # noqa: E402
+from wfe_plugin.pipeline import train  # noqa: E402
 
 MEMORY = 8 * 2**30  # bytes of a process: a case that goes wrong must not take the machine down
 PLUGIN = str(Path(wfe_plugin.__file__).parent)
@@ -172,33 +172,28 @@ def faults(case: Case, status: int, told: str) -> List[str]:
 
 
 def make_world(folder: Path) -> World:
-    """Text, data, and models that have learnt next to nothing."""
+    """Text, data, and models that have learnt nothing."""
     make(folder / "open")  # for outputs
-    sets = write_text(folder, (("train", 200), ("valid", 12), ("test", 11)))
+    write_text(folder, (("train", 200), ("valid", 12), ("test", 11)))
     with quiet(folder / "preparing.log"):
-        assert preprocess.main([*sets, "--out", str(folder / "data")]) == 0
-        others = write_text(make(folder / "text2"), (("train", 50), ("valid", 12), ("test", 11)), "xyzuvw")
-        assert preprocess.main([*others, "--out", str(folder / "other")]) == 0
-        for name, more in (("model", []), ("no-head", ["--baseline"])):
-            arguments = options(folder / "data", folder / name, "--epochs", "1", *more, preset="small")
-            assert train.main([*arguments, "--", "--cpu", *TINY]) == 0
+        binarize(folder / "data", "a b c d e f g h i j")
+        binarize(folder / "other", "x y z u")
+        torch.save(checkpoint(folder / "data"), folder / "good.pt")
+        torch.save(checkpoint(folder / "data", "--without-wfe"), folder / "no-head.pt")
+        torch.save(transformer(folder / "data"), folder / "transformer.pt")
+    shutil.copy(folder / "good.pt", make(folder / "model") / "checkpoint_best.pt")
     world = World(folder)
-    train_transformer(world)
     spoil_checkpoints(world)
     spoil_data(world)
     spoil_text(world)
     return world
 
 
-def train_transformer(world: World) -> None:
+def transformer(data: Path) -> dict:
     """A stock model of fairseq's own task."""
     sizes = [f"--{side}-{name}={value}" for side in ("encoder", "decoder")
              for name, value in (("embed-dim", 8), ("ffn-embed-dim", 8), ("attention-heads", 1), ("layers", 1))]  # fmt: skip
-    out, log = world.folder / "transformer", world.folder / "preparing.log"
-    arguments = [world.data, "--task", "translation", "--arch", "transformer", "-s", "source", "-t", "target", *sizes]
-    arguments += ["--max-update", 1, "--optimizer", "adam", "--batch-size", 8, "--cpu", "--save-dir", out]
-    assert forked(Case("fairseq-train", "", arguments, None), log, world.folder) == 0, log.read_text()
-    shutil.copy(out / "checkpoint_best.pt", world.folder / "transformer.pt")
+    return state_of([str(data), "--task", "translation", "--arch", "transformer", "-s", "source", "-t", "target", *sizes])
 
 
 def make(folder: Path) -> Path:
@@ -225,8 +220,6 @@ def quiet(log: Path):
 
 def spoil_checkpoints(world: World) -> None:
     good = world.folder / "good.pt"
-    shutil.copy(world.model / "checkpoint_best.pt", good)
-    shutil.copy(world.folder / "no-head" / "checkpoint_best.pt", world.folder / "no-head.pt")
     content, state = good.read_bytes(), torch.load(good)
     (world.folder / "directory.pt").mkdir()
     (world.folder / "cut.pt").write_bytes(content[: len(content) // 2])
@@ -396,15 +389,16 @@ def checkpoint_cases(w: World):
 
 
 def resumed(w: World, kind: str, message: str):
-    """A training and an experiment whose models were damaged meanwhile."""
+    """A training whose model was damaged meanwhile."""
     out = w.folder / f"resumed-{kind}"
+    arguments = [*options(w.data, out, preset="small"), "--", "--cpu", *TINY]
 
     def before():
-        shutil.copytree(w.model, out)
+        record = train.Training(*train.parse(arguments)).record
+        (make(out) / train.RECORD).write_text(json.dumps(record))
         shutil.copy(w.folder / f"{kind}.pt", out / "checkpoint1.pt")
 
-    arguments = options(w.data, out, "--epochs", "2", preset="small")
-    yield Case("train.sh", f"resumed {kind}", [*arguments, "--", "--cpu", *TINY], message, before=before)
+    yield Case("train.sh", f"resumed {kind}", arguments, message, before=before)
 
 
 def data_cases(w: World):
