@@ -220,12 +220,17 @@ def test_fairseq_generate(world, arguments, message):
         ("nowhere", "nowhere/dict.source.txt: No such file"),
         ("other", "the model was trained with 7 source words, but the data have 8"),
         ("no-vocabulary", "dict.target.txt: not a vocabulary of fairseq-preprocess"),
+        ("no-words", "dict.target.txt: the vocabulary has no words"),
+        ("cut-short", "cut-short: the set 'test' is empty, damaged or cut short"),
     ],
 )
 def test_data_for_fairseq_generate(world, monkeypatch, data, message):
-    if data == "no-vocabulary":
+    if data not in ("nowhere", "other"):
         shutil.copytree("data", data, dirs_exist_ok=True)
-        Path(data, "dict.target.txt").write_text("a\n")
+    if data in ("no-vocabulary", "no-words"):
+        Path(data, "dict.target.txt").write_text("a\n" if data == "no-vocabulary" else "")
+    if data == "cut-short":
+        os.truncate("cut-short/test.source-target.source.bin", 5)
     arguments = ["--path", "good.pt"]
     args = options.parse_args_and_arch(options.get_generation_parser(), [data, *TASK, *arguments])
     with pytest.raises(Exception) as raised:

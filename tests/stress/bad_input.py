@@ -11,6 +11,7 @@ and unreadable files are tried without root's rights; otherwise these are left o
 import argparse
 import ctypes
 import importlib
+import itertools
 import json
 import os
 import re
@@ -178,6 +179,9 @@ def make_world(folder: Path) -> World:
     with quiet(folder / "preparing.log"):
         binarize(folder / "data", "a b c d e f g h i j")
         binarize(folder / "other", "x y z u")
+        for split, side in itertools.product(("train", "valid", "test"), ("source", "target")):
+            (folder / "data" / "text").mkdir(exist_ok=True)
+            shutil.copy(folder / "data-text" / f"all.{side}", folder / "data" / "text" / f"{split}.{side}")
         torch.save(checkpoint(folder / "data"), folder / "good.pt")
         torch.save(checkpoint(folder / "data", "--without-wfe"), folder / "no-head.pt")
         torch.save(transformer(folder / "data"), folder / "transformer.pt")
@@ -440,12 +444,15 @@ def data_cases(w: World):
             if wants(command):
                 told = "words" if kind == "other" and command != "generate.sh" else message
                 told = "no summaries" if kind.endswith("target.idx") and not command.endswith(".sh") else told
-                yield Case(command, f"data {kind}", arguments, told, out=out, stdin=b"a b\n")
+                told = "words" if kind == "dictionary-empty" and command != "generate.sh" else told
+                result = out / "checkpoint1.pt" if "train" in command else out
+                yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):
             config = w.folder / f"data-{kind}.ini"
             config.write_text(f"[experiment]\nout = open/new\ntraining options = --epochs 1 -- --cpu\n[data]\nprepared = {data}\n")
             if kind != "other":
-                yield Case("wfe-experiment", f"prepared {kind}", [config], message, out=out / "report.md")
+                told = "words" if kind == "dictionary-empty" else message
+                yield Case("wfe-experiment", f"prepared {kind}", [config], told, out=out / "report.md")
 
 
 TRAINING_VALUES = {
