@@ -100,6 +100,11 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     def forward(self, model, sample, reduce=True):
         """Returns the loss, what it is to be divided by, and what is logged."""
+        if sample.get("target") is None:
+            raise ValueError(
+                "the data set has no summaries to learn from: its file for the target "
+                "language is missing; binarise it again"
+            )
         net_output = model(**sample["net_input"])
         target = model.get_targets(sample, net_output)
         lprobs = None
