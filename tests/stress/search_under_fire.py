@@ -299,7 +299,8 @@ def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -
     cap = case.task["word_cap"]
     if cap and not forced and not wishes:
         assert all(words.count(word) <= cap for word in words), words
-    if len(words) < case.min_len and not (size or cap or forced or wishes or case.prefix):
+    short_list = case.task["wfe_shortlist"] > 0  # other words were no choice
+    if len(words) < case.min_len and not (size or cap or forced or wishes or case.prefix or short_list):
         assert r_hat is not None, words
         for word in range(case.vocabulary):
             if word not in (PAD, EOS):
