@@ -85,7 +85,7 @@ def test_interrupted_in_the_second_phase_it_continues_there(killed, data, capsys
 
     state = torch.load(out / f"checkpoint{last}.pt")
     names = [entry["optimizer_name"] for entry in state["optimizer_history"]]
-    assert names == ["FairseqAdam", "SGD", "SGD"]
+    assert names == ["TorchAdam", "SGD", "SGD"]
     assert state["last_optimizer_state"]["param_groups"][0]["lr"] == 0.01
     assert state["cfg"]["optimization"]["clip_norm"] == 5
     assert state["cfg"]["task"]["max_source_positions"] == 1025
