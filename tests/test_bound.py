@@ -153,3 +153,11 @@ def test_reference_log_mask_is_that_of_the_search():
 def test_unknown_mode_is_refused():
     with pytest.raises(ValueError, match="full"):
         frequency_bound(FrequencyEstimate(torch.ones(1, 2), torch.ones(1, 2)), "hard")
+
+
+def test_closed_gates_leave_scores_that_can_be_told_apart():
+    """In float32, -1e25 - 0.5 is -1e25; and exp(-1000) is 0 also in double precision."""
+    estimate = FrequencyEstimate(torch.ones(1, 3), torch.tensor([[-1e25, -999.0, 0.0]]))
+    mask = frequency_bound(estimate, "full").first_mask
+    assert mask.tolist()[0] == pytest.approx([-1000.0, -999.0, math.log(0.5)])
+    assert math.exp(-1000.0) == 0.0

@@ -100,7 +100,7 @@ def test_positions_vote_for_their_own_words():
     padding = torch.tensor([[False, False], [False, False], [False, True]])
     words = torch.tensor([[5, 3], [6, -1], [5, PAD]])
     estimate = head(states, padding, words)
-    without = HurdleEstimator.forward(head, states, padding)
+    without = HurdleEstimator.read(head, states, padding).whole()
     expected = [field.clone() for field in without]
     for sentence, position, word in ((0, 0, 5), (0, 1, 6), (0, 2, 5), (1, 0, 3)):
         for field, vote in zip(expected, head.votes(states[position, sentence])):

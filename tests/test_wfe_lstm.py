@@ -93,7 +93,7 @@ class TestEstimates:
         model = toy_model(task)
         batch = toy_batch(task, [[4, 5], [6]], [[4], [5]])
         _, extra = model(**batch["net_input"])
-        assert torch.equal(extra["wfe"].r, estimates(model, batch).r)
+        assert torch.equal(extra["wfe"].whole().r, estimates(model, batch).r)
 
 
 def parameter_shapes(**config):

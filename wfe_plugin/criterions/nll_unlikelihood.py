@@ -31,6 +31,8 @@ class NLLWithUnlikelihoodCriterion(NLLWithWFECriterion):
     `nll_wfe`, and besides: `unlikelihood_loss`, a sentence.
     """
 
+    needs_lprobs = True
+
     def __init__(self, task, unlikelihood_weight: float = 1.0, **options):
         super().__init__(task, **options)
         require(
@@ -47,8 +49,8 @@ class NLLWithUnlikelihoodCriterion(NLLWithWFECriterion):
         names = [name for name in names if not name.startswith("_")]  # fairseq's own
         return cls(task, **{name: getattr(cfg, name) for name in names})
 
-    def further_losses(self, lprobs, target, estimate):
-        losses = super().further_losses(lprobs, target, estimate)
+    def further_losses(self, lprobs, target, pending):
+        losses = super().further_losses(lprobs, target, pending)
         unlikelihood = unlikelihood_loss(lprobs, target, self.padding_idx).sum()
         losses["unlikelihood_loss"] = (self.unlikelihood_weight, unlikelihood)
         return losses

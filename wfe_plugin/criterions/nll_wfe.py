@@ -14,9 +14,11 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from wfe_plugin.criterions.finite import describe_non_finite
-from wfe_plugin.method.estimator import FrequencyEstimate
+from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
-from wfe_plugin.method.loss import true_frequencies, wfe_loss
+from wfe_plugin.method.likelihood import nll_in_place
+from wfe_plugin.method.loss import wfe_loss
+from wfe_plugin.method.sliced_loss import sliced_loss
 
 # Losses that a criterion here may add to the NLL; logged a sentence.
 FURTHER_LOSSES = ("wfe_loss", "unlikelihood_loss")
@@ -63,6 +65,8 @@ class NLLWithWFECriterion(FairseqCriterion):
     likelihood of the other estimators, a sentence.
     """
 
+    needs_lprobs = False  # whether `further_losses` does
+
     def __init__(
         self,
         task,
@@ -97,17 +101,21 @@ class NLLWithWFECriterion(FairseqCriterion):
         """Returns the loss, what it is to be divided by, and what is logged."""
         net_output = model(**sample["net_input"])
         target = model.get_targets(sample, net_output)
-        lprobs = model.get_normalized_probs(net_output, log_probs=True)
-        loss, nll = self.nll_loss(lprobs.view(-1, lprobs.size(-1)), target.reshape(-1))
+        lprobs = None
+        if self.uses_up_logits(model, net_output[0]):
+            loss = nll = self.nll_of_logits(net_output[0], target)
+        else:
+            lprobs = model.get_normalized_probs(net_output, log_probs=True)
+            loss, nll = self.nll_loss(
+                lprobs.view(-1, lprobs.size(-1)), target.reshape(-1)
+            )
         sentences = target.size(0)
         logging_output = {
             "nll_loss": nll.detach(),
             "ntokens": sample["ntokens"],
             "nsentences": sentences,
         }
-        extra = net_output[1]
-        estimate = extra.get("wfe") if isinstance(extra, dict) else None
-        further = self.further_losses(lprobs, target, estimate)
+        further = self.further_losses(lprobs, target, pending_estimate(net_output))
         for name, (weight, value) in further.items():
             loss = loss + weight * value
             logging_output[name] = value.detach()
@@ -116,36 +124,26 @@ class NLLWithWFECriterion(FairseqCriterion):
         )
         logging_output["loss"] = loss.detach()
         if not torch.isfinite(loss):
-            outputs = [lprobs.gather(-1, target.unsqueeze(-1))]
-            if estimate is not None:
-                outputs.append(estimate.a_hat)
-            raise FloatingPointError(
-                describe_non_finite(logging_output, outputs, sample["id"])
-            )
+            self.refuse_non_finite(model, sample, logging_output)
         logging_output["sample_size"] = sample_size
         return loss, sample_size, logging_output
 
-    def further_losses(
-        self, lprobs: Tensor, target: Tensor, estimate: Optional[FrequencyEstimate]
-    ) -> Dict[str, Tuple[float, Tensor]]:
-        """What is added to the NLL: names (of FURTHER_LOSSES), weights and values.
+    def uses_up_logits(self, model, logits: Tensor) -> bool:
+        """Whether the plain NLL is all that looks at the logits, and is to be learnt from."""
+        decoder = getattr(model, "decoder", None)
+        return (
+            not self.needs_lprobs
+            and self.label_smoothing == 0
+            and torch.is_grad_enabled()
+            and logits.requires_grad
+            # Half precision is for fairseq's own softmax, in float32.
+            and logits.dtype in (torch.float32, torch.float64)
+            and getattr(decoder, "adaptive_softmax", None) is None
+        )
 
-        Args:
-            lprobs: (sentences, length, vocabulary)
-            target: (sentences, length)
-            estimate: None if the model has no WFE sub-model
-
-        Returns:
-            values are summed over the sentences
-        """
-        if estimate is None:
-            return {}
-        a_star = true_frequencies(target, lprobs.size(-1), self.padding_idx)
-        if isinstance(estimate, HurdleEstimate):
-            wfe = hurdle_loss(estimate, a_star)
-        else:
-            wfe = wfe_loss(estimate.a_hat, a_star, **self.wfe_options)
-        return {"wfe_loss": (self.wfe_weight, wfe.sum())}
+    def nll_of_logits(self, logits: Tensor, target: Tensor) -> Tensor:
+        logits = logits.view(-1, logits.size(-1))
+        return nll_in_place(logits, target.reshape(-1), self.padding_idx)
 
     def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
         """NLL as trained (smoothed) and as it is, summed over the tokens.
@@ -162,6 +160,46 @@ class NLLWithWFECriterion(FairseqCriterion):
             lprobs, target, ignore_index=self.padding_idx, reduction="sum"
         )
         return nll, nll
+
+    def further_losses(
+        self,
+        lprobs: Optional[Tensor],
+        target: Tensor,
+        pending: Optional[PendingEstimate],
+    ) -> Dict[str, Tuple[float, Tensor]]:
+        """What is added to the NLL: names (of FURTHER_LOSSES), weights and values.
+
+        Args:
+            lprobs: (sentences, length, vocabulary); None unless `needs_lprobs`
+            target: (sentences, length)
+            pending: what the WFE sub-model has read; None if the model has none
+
+        Returns:
+            values are summed over the sentences
+        """
+        if pending is None:
+            return {}
+        if issubclass(pending.kind, HurdleEstimate):
+            loss_of = hurdle_loss
+        else:
+            loss_of = self.loss_of_equation_6
+        wfe = sliced_loss(pending, loss_of, target, self.padding_idx)
+        return {"wfe_loss": (self.wfe_weight, wfe)}
+
+    def loss_of_equation_6(self, estimate: FrequencyEstimate, a_star: Tensor) -> Tensor:
+        return wfe_loss(estimate.a_hat, a_star, **self.wfe_options)
+
+    @torch.no_grad()
+    def refuse_non_finite(self, model, sample, logged) -> None:
+        """Raise, and say for which pairs of the batch it is so."""
+        net_output = model(**sample["net_input"])
+        lprobs = model.get_normalized_probs(net_output, log_probs=True)
+        target = model.get_targets(sample, net_output)
+        outputs = [lprobs.gather(-1, target.unsqueeze(-1))]
+        pending = pending_estimate(net_output)
+        if pending is not None:
+            outputs.append(pending.whole().a_hat)
+        raise FloatingPointError(describe_non_finite(logged, outputs, sample["id"]))
 
     @classmethod
     def reduce_metrics(cls, logging_outputs) -> None:
@@ -186,6 +224,12 @@ class NLLWithWFECriterion(FairseqCriterion):
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:
         return True
+
+
+def pending_estimate(net_output) -> Optional[PendingEstimate]:
+    """What the WFE sub-model said of a batch, if the model has one."""
+    extra = net_output[1]
+    return extra.get("wfe") if isinstance(extra, dict) else None
 
 
 def require(holds: bool, option: str, value: float, allowed: str) -> None:

@@ -55,7 +55,7 @@ def measure_frequencies(
     with torch.no_grad():
         for batch in batches:
             batch = utils.move_to_cuda(batch) if use_cuda else batch
-            estimate = model(**batch["net_input"])[1]["wfe"]
+            estimate = model(**batch["net_input"])[1]["wfe"].whole()
             truth = true_frequencies(
                 batch["target"], len(task.target_dictionary), task.target_dictionary.pad()
             )

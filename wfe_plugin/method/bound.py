@@ -30,6 +30,10 @@ class FrequencyBound(NamedTuple):
 # that the word is only taken where there is no other way.
 LAST_RESORT = 1e-30
 
+# log ĝ at least: such a gate is 0 even in double precision. Far below, a score
+# would swallow all that is added to it, and hypotheses could not be told apart.
+LEAST_LOG_GATE = -1000.0
+
 
 def log_mask(
     budget_left: Tensor, log_gate: Tensor, floor: Optional[Tensor] = None
@@ -62,7 +66,7 @@ def frequency_bound(
             possible and 0 elsewhere
     """
     budget = estimate.r_hat
-    log_gate = estimate.log_g_hat
+    log_gate = estimate.log_g_hat.clamp(min=LEAST_LOG_GATE)
     if mode == "strict":
         # The loss sees â = r̂ ⊙ ĝ alone. Where it has settled on, say, 2.8 × 0.2
         # for words that occur once, r̂ would let them occur three times.

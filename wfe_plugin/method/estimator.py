@@ -1,6 +1,6 @@
 """How often may each target word occur? Figure 2 and Equation 3 of the paper."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple, Type
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +39,67 @@ class FrequencyEstimate(NamedTuple):
     def a_hat(self) -> Tensor:
         """â = r̂ ⊙ ĝ, the estimated frequency (Equation 3)."""
         return self.r_hat * self.g_hat
+
+
+class WordLogits(NamedTuple):
+    """One number for each sentence and word, not computed yet.
+
+        features · weightᵀ + bias, and votes[s, t] more at the word words[s, t]
+
+    A vocabulary is large: what is computed in slices of it never needs more
+    memory than a slice.
+    """
+
+    features: Tensor  # (sentences, size)
+    weight: Tensor  # (vocabulary, size)
+    bias: Optional[Tensor] = None  # (vocabulary,)
+    votes: Optional[Tensor] = None  # (sentences, time)
+    words: Optional[Tensor] = None  # (sentences, time), word indices
+
+    def of_words(self, start: int, stop: int) -> Tensor:
+        """(sentences, stop - start), for the words of that range of indices."""
+        bias = None if self.bias is None else self.bias[start:stop]
+        logits = nn.functional.linear(self.features, self.weight[start:stop], bias)
+        # At least in float32 from here on: sums of squares over a large vocabulary
+        # overflow half precision.
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        if self.votes is not None:
+            places, inside = places_in_slice(self.words, start, stop)
+            votes = self.votes.type_as(logits).masked_fill(~inside, 0.0)
+            logits = logits.scatter_add(1, places, votes)
+        return logits
+
+
+def places_in_slice(words: Tensor, start: int, stop: int) -> Tuple[Tensor, Tensor]:
+    """Where words stand in a slice of the vocabulary, and which of them do at all.
+
+    Args:
+        words: word indices, any shape
+
+    Returns:
+        columns of the slice, 0 for words elsewhere; True at words of the slice
+    """
+    inside = words.ge(start) & words.lt(stop)
+    return (words - start).masked_fill(~inside, 0), inside
+
+
+class PendingEstimate(NamedTuple):
+    """What the WFE sub-model has read of a batch; the estimate is yet to be made."""
+
+    r: WordLogits
+    g: WordLogits
+    kind: Type[FrequencyEstimate]  # what the numbers mean
+
+    @property
+    def vocabulary_size(self) -> int:
+        return self.r.weight.size(0)
+
+    def of_words(self, start: int, stop: int) -> FrequencyEstimate:
+        """The estimate for the words of a range of indices."""
+        return self.kind(self.r.of_words(start, stop), self.g.of_words(start, stop))
+
+    def whole(self) -> FrequencyEstimate:
+        return self.of_words(0, self.vocabulary_size)
 
 
 def sum_over_time(states: Tensor, padding: Tensor) -> Tensor:
@@ -114,10 +175,11 @@ class WordFrequencyEstimator(nn.Module):
             self.occurrence_output.weight[:, :state_size] += OPEN_GATE / state_size
             self.occurrence_output.weight[:, state_size:] -= OPEN_GATE / state_size
 
-    def forward(
+    def read(
         self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
-    ) -> FrequencyEstimate:
-        """
+    ) -> PendingEstimate:
+        """Lines 1 to 7 up to the products with the vocabulary's matrices.
+
         Args:
             states: encoder states h_1..h_I, (time, sentences, H)
             padding: (time, sentences), True at padded positions
@@ -127,10 +189,16 @@ class WordFrequencyEstimator(nn.Module):
         # Lines 1 and 2 are linear: summing before multiplying gives the same
         # result with one product a sentence instead of one a position.
         frequency = self.frequency_hidden(sum_over_time(states, padding))
-        r = self.frequency_output(frequency)  # line 3
         votes = self.occurrence_hidden(states)  # line 4
-        g = self.occurrence_output(max_and_min_over_time(votes, padding))  # lines 5-7
-        # At least in float32 from here on: sums of squares over a large vocabulary
-        # overflow half precision.
-        precision = torch.promote_types(r.dtype, torch.float32)
-        return FrequencyEstimate(r.to(precision), g.to(precision))
+        occurrence = max_and_min_over_time(votes, padding)  # lines 5 and 6
+        return PendingEstimate(
+            WordLogits(frequency, self.frequency_output.weight),  # line 3
+            WordLogits(occurrence, self.occurrence_output.weight),  # line 7
+            FrequencyEstimate,
+        )
+
+    def forward(
+        self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
+    ) -> FrequencyEstimate:
+        """The estimate as a whole; the arguments are those of :meth:`read`."""
+        return self.read(states, padding, source_words).whole()

@@ -19,7 +19,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wfe_plugin.method.estimator import FrequencyEstimate, WordFrequencyEstimator
+from wfe_plugin.method.estimator import (
+    FrequencyEstimate,
+    PendingEstimate,
+    WordFrequencyEstimator,
+)
 
 # Before training: a word occurs in one summary of 400, and again in 1 of 50 of those.
 RARE, RARELY_AGAIN = -6.0, -4.0
@@ -70,11 +74,15 @@ class HurdleEstimator(WordFrequencyEstimator):
     def open_gates(self) -> None:
         """Not here: nothing is left open between r̂ and ĝ, and most words are rare."""
 
-    def forward(
+    def read(
         self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
-    ) -> HurdleEstimate:
-        r, g = super().forward(states, padding, source_words)
-        return HurdleEstimate(r + self.frequency_bias, g + self.occurrence_bias)
+    ) -> PendingEstimate:
+        pending = super().read(states, padding, source_words)
+        return PendingEstimate(
+            pending.r._replace(bias=self.frequency_bias),
+            pending.g._replace(bias=self.occurrence_bias),
+            HurdleEstimate,
+        )
 
 
 class CopyingEstimator(HurdleEstimator):
@@ -90,20 +98,20 @@ class CopyingEstimator(HurdleEstimator):
         nn.init.normal_(self.votes.weight, std=0.01)
         nn.init.ones_(self.votes.bias)
 
-    def forward(
+    def read(
         self, states: Tensor, padding: Tensor, source_words: Tensor
-    ) -> HurdleEstimate:
+    ) -> PendingEstimate:
         """
         Args:
             source_words: (time, sentences), the source in the target vocabulary;
                 negative at words that it lacks, which have no vote
         """
-        estimate = super().forward(states, padding)
+        pending = super().read(states, padding)
         nothing = padding | source_words.lt(0)
         votes = self.votes(states).masked_fill(nothing.unsqueeze(-1), 0.0)
         words = source_words.clamp(min=0).t()
         r, g = (
-            logits.scatter_add(1, words, vote.t().type_as(logits))
-            for logits, vote in zip(estimate, votes.unbind(dim=-1))
+            logits._replace(votes=vote.t(), words=words)
+            for logits, vote in zip((pending.r, pending.g), votes.unbind(dim=-1))
         )
-        return HurdleEstimate(r, g)
+        return pending._replace(r=r, g=g)

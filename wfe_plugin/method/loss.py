@@ -3,20 +3,27 @@
 import torch
 from torch import Tensor
 
+from wfe_plugin.method.estimator import places_in_slice
 
-def true_frequencies(target: Tensor, vocabulary_size: int, pad: int) -> Tensor:
+
+def true_frequencies(
+    target: Tensor, vocabulary_size: int, pad: int, first_word: int = 0
+) -> Tensor:
     """a*, the number of times each word occurs in each target sentence.
 
     Args:
         target: (sentences, length), word indices, padded with *pad*
+        vocabulary_size: number of words, or of those in a slice of the vocabulary
+        first_word: index of the first of them
 
     Returns:
         (sentences, vocabulary), float32; padding is not a word and counts zero
     """
+    places, inside = places_in_slice(target, first_word, first_word + vocabulary_size)
     counts = torch.zeros(
         target.size(0), vocabulary_size, dtype=torch.float32, device=target.device
     )
-    return counts.scatter_add_(1, target, target.ne(pad).float())
+    return counts.scatter_add_(1, places, (inside & target.ne(pad)).float())
 
 
 def wfe_loss(

@@ -11,7 +11,11 @@ from fairseq.models.lstm import LSTMDecoder
 from omegaconf import II
 from torch import Tensor
 
-from wfe_plugin.method.estimator import FrequencyEstimate, WordFrequencyEstimator
+from wfe_plugin.method.estimator import (
+    FrequencyEstimate,
+    PendingEstimate,
+    WordFrequencyEstimator,
+)
 from wfe_plugin.method.hurdle import CopyingEstimator, HurdleEstimator
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
 from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
@@ -173,7 +177,7 @@ class WFELSTMModel(CheckedEncoderDecoderModel):
         """
         Returns:
             logits (sentences, length, vocabulary) and a dictionary with `attn`
-            and `wfe`, the :class:`FrequencyEstimate` of the batch (None in a
+            and `wfe`, the :class:`PendingEstimate` of the batch (None in a
             model without the WFE sub-model)
         """
         if self.training and self.wfe_only and not self.is_loaded:
@@ -182,15 +186,19 @@ class WFELSTMModel(CheckedEncoderDecoderModel):
             )
         encoder_out = self.encoder(src_tokens, src_lengths)
         logits, attention = self.decoder(prev_output_tokens, encoder_out=encoder_out)
-        estimate = None
+        pending = None
         if self.wfe_head is not None:
-            estimate = self.estimate_frequencies(encoder_out)
-        return logits, {"attn": attention, "wfe": estimate}
+            pending = self.read_frequencies(encoder_out)
+        return logits, {"attn": attention, "wfe": pending}
+
+    def read_frequencies(self, encoder_out: BiLSTMEncoderOut) -> PendingEstimate:
+        """What the WFE sub-model reads in the encoder's states."""
+        source_words = self.target_of_source[encoder_out.tokens]
+        return self.wfe_head.read(encoder_out.states, encoder_out.padding, source_words)
 
     def estimate_frequencies(self, encoder_out: BiLSTMEncoderOut) -> FrequencyEstimate:
         """r and g of each sentence, from what the encoder returned for it."""
-        source_words = self.target_of_source[encoder_out.tokens]
-        return self.wfe_head(encoder_out.states, encoder_out.padding, source_words)
+        return self.read_frequencies(encoder_out).whole()
 
 
 def corresponding_words(source, target) -> Tensor:

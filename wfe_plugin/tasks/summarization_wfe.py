@@ -54,6 +54,15 @@ class SummarizationWFETask(TranslationTask):
                 f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
             ) from None
 
+    def can_reuse_epoch_itr(self, dataset):
+        """Whether batches are kept for later epochs: of the data sets on disk alone.
+
+        fairseq keeps those of every line that it was ever given to summarize,
+        and a server would grow for ever.
+        """
+        kept = any(dataset is known for known in self.datasets.values())
+        return kept and super().can_reuse_epoch_itr(dataset)
+
     def get_batch_iterator(self, dataset, *args, epoch=1, **kwargs):
         """As fairseq's, without loss of data, and with the same batches after a restart.
 
