@@ -14,9 +14,9 @@ Since z is compared with h and sums x, all of them have one size, d.
 
 What we chose:
 
-- q = 5 is the paper's. d = 512 is what we know of RAS-Elman, and we take the same for
-  RAS-LSTM. Of the training we know plain SGD on batches of 32 pairs; its rates are ours
-  (see the presets).
+- q = 5 is the paper's. We had no copy of its other settings to check against: d = 512 for
+  both decoders, and SGD on batches of 32 pairs, are to our knowledge; the learning rate
+  and the clipping of the presets are ours.
 - The LSTM is the usual one, with y_{t-1} and c_t as its input.
 - The first 256 words have position embeddings of their own, and later ones share the last:
   the length of the source is often not limited, and a table must be.
@@ -47,7 +47,7 @@ from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossib
 
 @dataclass
 class RASConfig(AttentiveConfig):
-    """The defaults are the paper's, as far as we know them."""
+    """The defaults are the paper's, to our knowledge."""
 
     hidden_size: int = field(
         default=512, metadata={"help": "size of embeddings, aggregated words and states (d)"}
