@@ -110,7 +110,8 @@ class MRTCriterion(NLLWithWFECriterion):
         self.task = task
         dictionary = task.target_dictionary
         self.no_words = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
-        self.cost = RougeCost(mrt_cost, dictionary.symbols, dictionary.unk())
+        # fairseq gives an enumeration where it read a command line.
+        self.cost = RougeCost(str(mrt_cost), dictionary.symbols, dictionary.unk())
         self.sampling = mrt_candidates == "sampling"
         self.size = mrt_size
         self.alpha = mrt_alpha
