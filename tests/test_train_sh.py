@@ -310,6 +310,9 @@ def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
         (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
         (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
         (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
+        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline has no word-frequency estimation"),
+        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs has no word-frequency estimation"),
+        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k has no word-frequency estimation"),
     ],
 )
 def test_wrong_options_are_explained(arguments, message, capsys):

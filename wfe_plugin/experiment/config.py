@@ -10,8 +10,8 @@ from pathlib import Path
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.experiment.sections import ConfigError, Section, parse, read_text
 from wfe_plugin.method.bound import DECODING_MODES
+from wfe_plugin.pipeline.presets import PRESETS
 
-PRESETS = ("small", "paper")
 ROLES = ("alternative", "wfe", "oracle")  # and the baseline, which [experiment] names
 
 # The paper's two systems, the stricter budget, the paper's two ingredients alone, an estimator
@@ -81,6 +81,7 @@ class Training:
     """One way to train, for each seed."""
 
     name: str
+    preset: str  # of train.sh
     baseline: bool  # without the WFE sub-model
     options: tuple[str, ...]  # of train.sh; after --, of fairseq-train
     base: Training | None = None  # whose model word-frequency estimation is added to
@@ -114,7 +115,7 @@ class Experiment:
     file: Path
     title: str
     out: Path
-    preset: str
+    preset: str  # of the trainings that choose no other
     seeds: tuple[int, ...]
     beams: tuple[int, ...]
     data: Data
@@ -173,7 +174,8 @@ def read_experiment(file: str | Path) -> Experiment:
     )
     # Options for all come first, so that one system's own can override them.
     for_trainings, for_systems = main.words("training options"), main.words("decoding options")
-    trainings = read_trainings(named("training", "baseline, add wfe to, options"), for_trainings)
+    preset = main.choice("preset", PRESETS, "small")
+    trainings = read_trainings(named("training", "preset, baseline, add wfe to, options"), preset, for_trainings)
     system_sections = dict(named("system", "training, decoding, options, role, tune"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
@@ -190,7 +192,7 @@ def read_experiment(file: str | Path) -> Experiment:
         )
         for name, section in named("test", "split, protocol, references")
     ] or [TestSet("test", "test", "gigaword", ())]
-    return read_main(main, data, tests, systems, baseline)
+    return read_main(main, preset, data, tests, systems, baseline)
 
 
 def check_sections(file: Path, sections) -> None:
@@ -240,8 +242,14 @@ def read_data(section: Section) -> Data:
     return Data(None, (*arguments, *section.words("options")))
 
 
-def read_trainings(sections: list[tuple[str, Section]], common: tuple[str, ...]) -> dict[str, Training]:
-    baselines = [name for name, section in sections if section.yes_or_no("baseline")]
+def read_trainings(
+    sections: list[tuple[str, Section]], common_preset: str, common_options: tuple[str, ...]
+) -> dict[str, Training]:
+    presets = {name: section.choice("preset", PRESETS, common_preset) for name, section in sections}
+    # Models that cannot estimate frequencies are baselines, whether the file says it or not.
+    baselines = [
+        name for name, section in sections if section.yes_or_no("baseline") or not PRESETS[presets[name]].takes_wfe
+    ]
     trainings: dict[str, Training] = {}
     # Those that are added to come first: the others refer to them.
     for name, section in sorted(sections, key=lambda item: item[0] not in baselines):
@@ -250,8 +258,10 @@ def read_trainings(sections: list[tuple[str, Section]], common: tuple[str, ...])
             if name in baselines:
                 section.fail("add wfe to", "a baseline estimates no frequencies")
             base = trainings[section.choice("add wfe to", baselines)]
-        options = joined(common, section.words("options"))
-        trainings[name] = Training(name, name in baselines, options, base)
+            if base.preset != presets[name]:
+                section.fail("add wfe to", f"{base.name!r} has another preset, {base.preset}")
+        options = joined(common_options, section.words("options"))
+        trainings[name] = Training(name, presets[name], name in baselines, options, base)
     return trainings
 
 
@@ -314,7 +324,7 @@ def joined(*groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_main(
-    main: Section, data: Data, tests: list[TestSet], systems: dict[str, System], baseline: str
+    main: Section, preset: str, data: Data, tests: list[TestSet], systems: dict[str, System], baseline: str
 ) -> Experiment:
     names = list(systems)
     others = [name for name in names if name != baseline]
@@ -324,7 +334,7 @@ def read_main(
         file=main.file,
         title=main.text("title", main.file.stem),
         out=main.path(main.text("out", "results")),
-        preset=main.choice("preset", PRESETS, "small"),
+        preset=preset,
         seeds=main.numbers("seeds", "1", least=0),
         beams=beams,
         data=data,

@@ -123,7 +123,7 @@ class Runner:
             model.parent / f"{model.name}.json",
             {
                 "data": self.data_identity(),
-                "preset": self.experiment.preset,
+                "preset": training.preset,
                 "baseline": training.baseline,
                 "seed": seed,
                 "options": list(training.options),
@@ -137,7 +137,7 @@ class Runner:
 
     def train_command(self, training: Training, seed: int, threads: int) -> list[str]:
         command = [str(self.scripts / "train.sh"), "--data", str(self.data)]
-        command += ["--out", str(self.model(training, seed)), "--preset", self.experiment.preset]
+        command += ["--out", str(self.model(training, seed)), "--preset", training.preset]
         command += ["--baseline"] if training.baseline else []
         command += ["--add-wfe", str(self.model(training.base, seed))] if training.base else []
         return [*command, "--seed", str(seed), "--threads", str(threads), *training.options]

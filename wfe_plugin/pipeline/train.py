@@ -41,8 +41,8 @@ LOCK_SECONDS = 8
 ROUGE_PAIRS = 2000
 
 PRESET_HELP = "\n".join(
-    f"  {name:6} {preset.description};\n"
-    f"         batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
+    f"  {name:16} {preset.description};\n"
+    f"  {'':16} batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
     for name, preset in PRESETS.items()
 )
 EPILOG = f"""\
@@ -134,7 +134,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument("--data", required=True, metavar="DIR", help="directory made by preprocess.sh")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the model")
     parser.add_argument("--preset", required=True, choices=list(PRESETS), help="see below")
-    parser.add_argument("--baseline", action="store_true", help="EncDec: no word-frequency estimation")
+    parser.add_argument("--baseline", action="store_true", help="no word-frequency estimation: EncDec")
     parser.add_argument(
         "--add-wfe",
         metavar="MODEL",
@@ -142,7 +142,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         "preset and the same options of the model, which stays as it is",
     )
     parser.add_argument(
-        "--estimator", choices=list(ESTIMATORS), default="paper", help="see below (default: %(default)s)"
+        "--estimator", choices=list(ESTIMATORS), help="see below (default: paper)"
     )
     parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
@@ -159,8 +159,11 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     preset = PRESETS[args.preset]
     args.epochs = args.epochs or preset.epochs
     args.patience = args.patience or preset.patience
-    if args.baseline and (args.add_wfe or args.estimator != "paper"):
-        parser.error("--baseline has no word-frequency estimation: leave out --add-wfe and --estimator")
+    without = "--baseline" if args.baseline else None if preset.takes_wfe else f"the model of --preset {args.preset}"
+    if without and (args.add_wfe or args.estimator):
+        parser.error(f"{without} has no word-frequency estimation: leave out --add-wfe and --estimator")
+    args.baseline = bool(without)
+    args.estimator = args.estimator or "paper"
     if args.add_wfe and args.best_by == "nll":
         parser.error("--best-by nll: --add-wfe leaves the model and its NLL as they are; choose loss or rouge")
     args.best_by = args.best_by or ("loss" if args.add_wfe else "nll")
@@ -372,7 +375,7 @@ class Training:
         options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
         options += ["--criterion", "nll_wfe", "--source-lang", SIDES[0], "--target-lang", SIDES[1]]
         options += [*self.preset.options, *phase.options]
-        options += ["--without-wfe"] if args.baseline else ["--wfe-estimator", args.estimator]
+        options += self.preset.wfe_options(None if args.baseline else args.estimator)
         if self.base:
             options += ["--wfe-only"]
             options += [] if progress.last else ["--finetune-from-model", str(self.base)]
