@@ -22,7 +22,7 @@ def literal_losses(task, model, **options):
     total_nll, total_wfe = 0.0, 0.0
     for source, target in zip(SOURCES, TARGETS):
         search = LiteralSearch(task, model, source)
-        r, g = model.estimate_frequencies(search.encoder_out)
+        r, g = search.estimate
         search.r_hat = [math.inf] * len(search.r_hat)
         search.log_g_hat = [0.0] * len(search.log_g_hat)
         total_nll -= search.score(target)
