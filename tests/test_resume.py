@@ -1,5 +1,8 @@
 """An interrupted training ends as an undisturbed one, and the same seed gives the same result."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from tiny_training import TINY, options, prepare
@@ -29,6 +32,25 @@ def test_batches_do_not_depend_on_when_a_training_was_started(settings):
     assert batches_of(5, started_in=5, **settings) == undisturbed
     assert sorted(sum(undisturbed, [])) == list(range(50))
     assert batches_of(4, started_in=1, **settings) != undisturbed
+
+
+def test_batches_are_kept_for_the_data_sets_alone():
+    """What a server was given to summarize must not stay in memory; data sets have further epochs."""
+    task = toy_task()
+    sources = [torch.tensor(source) for source in toy_sources(5, 8)]
+    lengths = torch.tensor([len(source) for source in sources])
+    line = weakref.ref(task.build_dataset_for_inference(sources, lengths))
+    gc.collect()
+    assert line() is None  # nothing else holds it
+    dataset = task.build_dataset_for_inference(sources, lengths)
+    line = weakref.ref(dataset)
+    list(task.get_batch_iterator(dataset=dataset, max_sentences=4).next_epoch_itr())
+    del dataset
+    gc.collect()
+    assert line() is None
+    task.datasets["train"] = task.build_dataset_for_inference(sources, lengths)
+    first, second = (task.get_batch_iterator(dataset=task.dataset("train"), max_sentences=4) for _ in range(2))
+    assert first is second
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,624 @@
+"""Everything that a user can get wrong, for every command: each time a clear line, a failure, nothing half-written.
+
+    python tests/stress/bad_input.py [--only TEXT] [--real] [--verbose]
+
+Commands are the functions of the scripts and of fairseq, each call in a forked process, which
+saves loading torch and fairseq some hundred times; what they start are real processes. With
+--real, the commands themselves are started. As root, full and read-only disks are mounted,
+and unreadable files are tried as the user nobody; otherwise these are left out.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Dict, List, Optional, Sequence
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
+
+import torch  # noqa: E402
+from test_bad_input import Hostile  # noqa: E402
+from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
+
+import wfe_plugin  # noqa: E402
+from wfe_plugin import plain_errors  # noqa: E402
+from wfe_plugin.pipeline import preprocess, train  # noqa: E402
+
+NOBODY = 65534
+PLUGIN = str(Path(wfe_plugin.__file__).parent)
+MODULES = {
+    "preprocess.sh": "wfe_plugin.pipeline.preprocess",
+    "train.sh": "wfe_plugin.pipeline.train",
+    "generate.sh": "wfe_plugin.pipeline.generate",
+    "treat": "wfe_plugin.pipeline.treat",
+    "wfe-evaluate": "wfe_plugin.cli.evaluate",
+    "wfe-experiment": "wfe_plugin.cli.experiment",
+    "wfe-frequencies": "wfe_plugin.cli.frequencies",
+}
+FAIRSEQ = ["fairseq-train", "fairseq-generate", "fairseq-interactive", "fairseq-validate"]
+TASK = ["--user-dir", PLUGIN, "--task", "summarization_wfe", "-s", "source", "-t", "target"]
+TRAINING = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "adam", "--batch-size", 16]
+TRAINING += ["--max-epoch", 1, "--cpu", "--no-save"]
+
+
+@dataclass
+class Case:
+    """A call; it is to fail and say `mentions`, or, if that is None, to succeed."""
+
+    command: str
+    kind: str
+    arguments: Sequence
+    mentions: Optional[str]
+    stdin: Optional[bytes] = None
+    out: Optional[Path] = None  # of which nothing may be there afterwards, but for logs and hidden or unfinished files
+    as_nobody: bool = False
+    before: Callable[[], None] = field(default=lambda: None)
+
+
+@dataclass
+class World:
+    folder: Path
+
+    def __getattr__(self, name: str) -> Path:
+        return self.folder / name
+
+
+# Starting
+
+
+def call(command: str, arguments: List[str]) -> int:
+    """In a process of its own: what the command would do."""
+    sys.argv = [command, *arguments]
+    try:
+        if command in MODULES:
+            return importlib.import_module(MODULES[command]).main(arguments) or 0
+        sys.excepthook = sys.__excepthook__
+        plain_errors.install()
+        return importlib.import_module("fairseq_cli." + command.split("-")[1]).cli_main() or 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+
+
+def forked(case: Case, log: Path, directory: Path) -> int:
+    sys.stdout.flush()
+    with open(log, "wb") as output, tempfile.TemporaryFile() as given:
+        given.write(case.stdin or b"")
+        given.seek(0)
+        pid = os.fork()
+        if pid == 0:
+            status = 99
+            try:
+                os.dup2(given.fileno(), 0)
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                os.chdir(directory)
+                if case.as_nobody:
+                    os.setuid(NOBODY)
+                sys.stdin = open(0, encoding="utf-8", closefd=False)
+                sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
+                status = call(case.command, [str(word) for word in case.arguments])
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def really(case: Case, log: Path, directory: Path) -> int:
+    if case.command == "treat":
+        command = [sys.executable, "-m", MODULES["treat"]]
+    else:
+        inside = ROOT / case.command
+        command = [inside if inside.exists() else Path(sys.executable).with_name(case.command)]
+    environment = {**script_environment(), "PYTHONPATH": str(ROOT)}
+    with open(log, "wb") as output:
+        return subprocess.run(
+            [str(word) for word in [*command, *case.arguments]], input=case.stdin or b"", stdout=output,
+            stderr=subprocess.STDOUT, cwd=directory, env=environment, user=NOBODY if case.as_nobody else None,
+        ).returncode  # fmt: skip
+
+
+def left_behind(out: Path) -> List[str]:
+    files = [out] if out.is_file() else [path for path in out.rglob("*") if path.is_file()]
+    return [str(path) for path in files if not path.name.endswith((".log", ".tmp"))]
+
+
+def faults(case: Case, status: int, told: str) -> List[str]:
+    """What is wrong with how the command took it."""
+    found = []
+    if "Traceback (most recent" in told:
+        found.append("a traceback")
+    if case.mentions is None:
+        return found + ([f"exit status {status}"] if status else [])
+    if status == 0:
+        found.append("accepted")
+    if status < 0 or status == 99:
+        found.append(f"ended by {status}")
+    if case.mentions not in told:
+        found.append(f"does not say {case.mentions!r}")
+    if case.out and case.out.exists() and left_behind(case.out):
+        found.append(f"left {left_behind(case.out)}")
+    return found
+
+
+# What there is to work with
+
+
+def make_world(folder: Path) -> World:
+    """Text, data, and models that have learnt next to nothing."""
+    folder.chmod(0o755)
+    sets = write_text(folder, (("train", 200), ("valid", 12), ("test", 11)))
+    with quiet(folder / "preparing.log"):
+        assert preprocess.main([*sets, "--out", str(folder / "data")]) == 0
+        others = write_text(make(folder / "text2"), (("train", 50), ("valid", 12), ("test", 11)), "xyzuvw")
+        assert preprocess.main([*others, "--out", str(folder / "other")]) == 0
+        for name, more in (("model", []), ("no-head", ["--baseline"])):
+            arguments = options(folder / "data", folder / name, "--epochs", "1", *more, preset="small")
+            assert train.main([*arguments, "--", "--cpu", *TINY]) == 0
+    world = World(folder)
+    spoil_checkpoints(world)
+    spoil_data(world)
+    spoil_text(world)
+    return world
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def quiet(log: Path):
+    """For commands whose output is of no interest."""
+    sys.stdout.flush()
+    kept = os.dup(1), os.dup(2)
+    with open(log, "a") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        for number, descriptor in enumerate(kept, start=1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+def spoil_checkpoints(world: World) -> None:
+    good = world.folder / "good.pt"
+    shutil.copy(world.model / "checkpoint_best.pt", good)
+    shutil.copy(world.folder / "no-head" / "checkpoint_best.pt", world.folder / "no-head.pt")
+    content, state = good.read_bytes(), torch.load(good)
+    (world.folder / "directory.pt").mkdir()
+    (world.folder / "cut.pt").write_bytes(content[: len(content) // 2])
+    (world.folder / "empty.pt").write_bytes(b"")
+    (world.folder / "text.pt").write_text("hello\n" * 100)
+    torch.save([1, 2], world.folder / "list.pt")
+    torch.save(state["model"], world.folder / "bare.pt")
+    torch.save({"model": state["model"]}, world.folder / "no-cfg.pt")
+    nan = {name: weights * float("nan") for name, weights in state["model"].items()}
+    torch.save({**state, "model": nan}, world.folder / "diverged.pt")
+    for name, changes in {
+        "other-task": {"task": {**state["cfg"]["task"], "_name": "language_modeling"}},
+        "unknown-task": {"task": {**state["cfg"]["task"], "_name": "none_such"}},
+        "other-arch": {"model": {**state["cfg"]["model"], "_name": "transformer", "arch": "transformer"}},
+        "unknown-arch": {"model": {**state["cfg"]["model"], "_name": "none_such", "arch": "none_such"}},
+    }.items():
+        torch.save({**state, "cfg": {**state["cfg"], **changes}}, world.folder / f"{name}.pt")
+    victim = str(world.folder / "VICTIM")
+    torch.save({**state, "model": Hostile("open", victim)}, world.folder / "hostile.pt")
+    torch.save({**state, "extra_state": Hostile("system", victim)}, world.folder / "hostile-state.pt")
+    old = {"_use_new_zipfile_serialization": False}
+    torch.save({**state, "cfg": Hostile("system", victim)}, world.folder / "hostile-old.pt", **old)
+
+
+def spoil_data(world: World) -> None:
+    def copy(name: str) -> Path:
+        return Path(shutil.copytree(world.data, world.folder / name))
+
+    for file in ("treatment.json", "dict.target.txt", "valid.source-target.target.idx", "test.source-target.target.idx"):
+        (copy(f"without-{file}") / file).unlink()
+    for split in ("train", "valid", "test"):
+        name = f"{split}.source-target.source.bin"
+        directory = copy(f"cut-{name}")
+        os.truncate(directory / name, 5)
+    for name, content in {
+        "empty": b"",
+        "no-counts": b"a\nb\n",
+        "latin-1": b"caf\xe9 3\n",
+        "NUL": b"a\0 1 1\n",
+    }.items():
+        directory = copy(f"dictionary-{name}")
+        for side in ("source", "target"):
+            (directory / f"dict.{side}.txt").write_bytes(content)
+    (copy("broken-treatment") / "treatment.json").write_text("{")
+    (world.folder / "file").write_text("a file\n")
+    make(world.folder / "empty-directory")
+
+
+TEXT: Dict[str, Optional[bytes]] = {
+    "missing": None,
+    "empty": b"",
+    "latin-1": b"a\nb\xe9\nc\n",
+    "utf-16": "a\nb\nc\n".encode("utf-16"),
+    "NUL": b"a\nb\0\nc\n",
+    "blank": b"\n \n\t\n",
+    "long": b"a\n" + b"a " * 100_000 + b"\nb\n",
+    "short": b"a\nb\n",
+    "unreadable": b"a\nb\nc\n",
+    "CRLF": b"a b\r\nb\r\nc\r\n",
+    "BOM": b"\xef\xbb\xbfa b\nb\nc\n",
+    "unseen": b"never seen\nnothing of it\nat all\n",
+    "good": b"a b c\nb\nc\n",
+}
+ACCEPTED = {"CRLF", "BOM", "unseen", "good"}
+
+
+def spoil_text(world: World) -> None:
+    folder = make(world.folder / "bad")
+    for name, content in TEXT.items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+    (folder / "unreadable").chmod(0)
+    (folder / "directory").mkdir()
+
+
+# The cases
+
+
+def text_cases(w: World):
+    good = w.bad / "good"
+    for kind in [*TEXT, "directory"]:
+        path = w.bad / kind
+        nobody = kind == "unreadable"
+        fault = None if kind in ACCEPTED else str(path)
+        # preprocess.sh: each place that takes a file
+        sides = {"source": (path, good), "target": (good, path)}
+        for place in ("train", "valid", "test"):
+            for side, files in sides.items():
+                sets = {"train": (good, good), "valid": (good, good), place: files}
+                arguments = [word for name, pair in sets.items() for word in (f"--{name}-files", *pair)]
+                out = w.folder / "new"
+                yield Case("preprocess.sh", f"{place} {side} {kind}", [*arguments, "--out", out], fault, out=out, as_nobody=nobody)
+        # generate.sh; blank lines have blank summaries, and any number of lines is right
+        out = w.folder / "new"
+        told = None if kind in ("blank", "short") else fault
+        arguments = ["--model", w.model, "--out", out, "--threads", 1, "--input"]
+        yield Case("generate.sh", f"input {kind}", [*arguments, path], told, out=out, as_nobody=nobody)
+        told = None if kind in ("blank", "long") else fault
+        yield Case("generate.sh", f"references {kind}", [*arguments, good, "--references", path], told, out=out, as_nobody=nobody)
+        # wfe-evaluate
+        arguments = ["--protocol", "gigaword", "--rouge", "python", "--json", out]
+        for references, hypotheses in ((path, good), (good, path)):
+            files = ["--references", references, "--hypotheses", hypotheses]
+            yield Case("wfe-evaluate", f"{references.name} {hypotheses.name}", [*arguments, *files], told, out=out, as_nobody=nobody)
+        # fairseq-interactive
+        told = None if kind in ("blank", "short", "empty", "long", "NUL") else fault
+        arguments = [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9, "--input", path]
+        yield Case("fairseq-interactive", f"input {kind}", arguments, told, as_nobody=nobody)
+        if TEXT.get(kind) is not None and not nobody:
+            wrong = kind in ("latin-1", "utf-16")
+            yield Case("fairseq-interactive", f"stdin {kind}", arguments[:-2], "not UTF-8" if wrong else None, stdin=TEXT[kind])
+            wrong = kind in ("latin-1", "utf-16", "NUL", "long")
+            yield Case("treat", f"stdin {kind}", ["apply", w.data], "<stdin>" if wrong else None, stdin=TEXT[kind])
+        # wfe-experiment; what is right goes on to trainings, which are no business of this
+        if fault:
+            config = w.folder / f"text-{kind}.ini"
+            config.write_text(f"[experiment]\nout = new\n[data]\ntrain = {good} {good}\nvalid = {good} {path}\ntest = {good} {good}\n")
+            yield Case("wfe-experiment", f"valid {kind}", [config], fault, out=out, as_nobody=nobody)
+
+
+def checkpoint_cases(w: World):
+    damaged = {"cut": "damaged", "empty": "damaged", "text": "damaged", "list": "no model of fairseq", "bare": "no model of fairseq",
+               "no-cfg": "no model of fairseq", "hostile": "would call", "hostile-state": "would call", "hostile-old": "would call",
+               "missing": "no such", "directory": "", "other-task": "language_modeling", "unknown-task": "none_such",
+               "other-arch": "transformer", "unknown-arch": "none_such"}  # fmt: skip
+    out = w.folder / "new"
+    for kind, message in {**damaged, "diverged": "not finite"}.items():
+        path = w.folder / f"{kind}.pt"
+        yield Case("generate.sh", f"model {kind}", ["--model", path, "--data", w.data, "--out", out, "--threads", 1], message, out=out)
+        yield Case("wfe-frequencies", f"model {kind}", ["--model", path, "--data", w.data, "--json", out], message, out=out)
+        if kind not in ("diverged", "unknown-task", "other-task"):
+            arguments = options(w.data, out, "--add-wfe", path, preset="small")
+            yield Case("train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], message, out=out)
+        told = {"missing": "not found", "no-cfg": "", "bare": "", "list": ""}.get(kind, message)
+        for command in FAIRSEQ[1:]:
+            arguments = [w.data, *TASK, "--path", path, "--cpu"]
+            more = ["--max-len-b", 9] if command != "fairseq-validate" else ["--batch-size", 4]
+            yield Case(command, f"path {kind}", [*arguments, *more], told, stdin=b"a b\n")
+        if kind in ("cut", "empty", "text", "hostile", "hostile-state", "hostile-old", "list", "directory", "other-arch"):
+            for option in ("--restore-file", "--finetune-from-model"):
+                arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, option, path]
+                yield Case("fairseq-train", f"{option} {kind}", arguments, message if kind != "list" else "", out=out)
+    for command, decode in {"generate.sh": "--decoding", "fairseq-generate": "--wfe-decoding", "fairseq-interactive": "--wfe-decoding"}.items():
+        for kind, paths in {"no head": ["no-head.pt"], "mixed": ["good.pt", "no-head.pt"], "mixed, turned": ["no-head.pt", "good.pt"]}.items():
+            path = ":".join(str(w.folder / name) for name in paths)
+            if command == "generate.sh":
+                arguments = ["--model", path, "--data", w.data, "--out", out]
+            else:
+                arguments = [w.data, *TASK, "--path", path, "--cpu"]
+            yield Case(command, f"{kind} {decode} full", [*arguments, decode, "full"], f"{decode} off", out=out, stdin=b"a b\n")
+    yield Case("wfe-frequencies", "no head", ["--model", w.folder / "no-head.pt", "--data", w.data], "estimates no frequencies")
+    for path in (w.folder / "good.pt", w.model):
+        yield Case("train.sh", "--add-wfe to WFE", [*options(w.data, out, "--add-wfe", path, preset="small"), "--", "--cpu", *TINY], "already", out=out)
+    for kind in ("cut", "hostile", "text"):
+        yield from resumed(w, kind, damaged[kind])
+
+
+def resumed(w: World, kind: str, message: str):
+    """A training and an experiment whose models were damaged meanwhile."""
+    out = w.folder / f"resumed-{kind}"
+
+    def before():
+        shutil.copytree(w.model, out)
+        shutil.copy(w.folder / f"{kind}.pt", out / "checkpoint1.pt")
+
+    arguments = options(w.data, out, "--epochs", "2", preset="small")
+    yield Case("train.sh", f"resumed {kind}", [*arguments, "--", "--cpu", *TINY], message, before=before)
+
+
+def data_cases(w: World):
+    out = w.folder / "new"
+    kinds = {
+        "nowhere": "nowhere", "file": "file", "empty-directory": "empty-directory", "without-treatment.json": "treatment.json",
+        "broken-treatment": "treatment.json", "without-dict.target.txt": "dict.target.txt",
+        "without-valid.source-target.target.idx": "valid", "without-test.source-target.target.idx": "test",
+        "cut-train.source-target.source.bin": "train", "cut-valid.source-target.source.bin": "valid",
+        "cut-test.source-target.source.bin": "test", "dictionary-empty": "dict.", "dictionary-no-counts": "dict.",
+        "dictionary-latin-1": "dict.", "dictionary-NUL": "dict.", "other": "other",
+    }  # fmt: skip
+    for kind, message in kinds.items():
+        data = w.folder / kind
+        treatment = "treatment" in kind
+        dictionary = kind.startswith(("dictionary", "without-dict", "other", "nowhere", "file", "empty-directory"))
+        needed = {"train.sh": ("train", "valid"), "fairseq-train": ("train", "valid"), "fairseq-validate": ("valid",)}
+
+        def wants(command, kind=kind, treatment=treatment, dictionary=dictionary):
+            if treatment:
+                return command.endswith(".sh") or command == "wfe-experiment"
+            return dictionary or any(f"-{split}." in kind for split in needed.get(command, ("test",)))
+
+        calls = {
+            "train.sh": [*options(data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
+            "generate.sh": ["--model", w.model, "--data", data, "--out", out, "--threads", 1],
+            "wfe-frequencies": ["--model", w.model, "--data", data, "--json", out],
+            "fairseq-train": [data, *TASK, *TRAINING, *TINY, "--save-dir", out],
+            "fairseq-generate": [data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9],
+            "fairseq-interactive": [data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9],
+            "fairseq-validate": [data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--batch-size", 4],
+        }
+        for command, arguments in calls.items():
+            if kind == "other" and "train" in command or command == "fairseq-interactive" and not dictionary:
+                continue  # all is well
+            if wants(command):
+                told = "words" if kind == "other" and command != "generate.sh" else message
+                yield Case(command, f"data {kind}", arguments, told, out=out, stdin=b"a b\n")
+        if wants("wfe-experiment"):
+            config = w.folder / f"data-{kind}.ini"
+            config.write_text(f"[experiment]\nout = new\ntraining options = --epochs 1 -- --cpu\n[data]\nprepared = {data}\n")
+            if kind != "other":
+                yield Case("wfe-experiment", f"prepared {kind}", [config], message, out=out)
+
+
+TRAINING_VALUES = {
+    "--wfe-weight": ["-1", "nan", "x"],
+    "--wfe-over-cost": ["-0.2", "nan"],
+    "--wfe-under-cost": ["-1", "nan"],
+    "--wfe-epsilon": ["-0.25", "nan"],
+    "--wfe-power": ["0.5", "-2", "nan"],
+    "--label-smoothing": ["-0.1", "1", "2"],
+    "--encoder-hidden-size": ["0", "-3", "x"],
+    "--decoder-hidden-size": ["0", "-3"],
+    "--encoder-layers": ["0", "-1"],
+    "--decoder-layers": ["0", "-1"],
+    "--encoder-embed-dim": ["0", "-1"],
+    "--decoder-embed-dim": ["0", "-1"],
+    "--dropout": ["-0.1", "1.5", "nan"],
+    "--encoder-states": ["both"],
+    "--average-over": ["words"],
+    "--arch": ["none_such"],
+    "--criterion": ["none_such"],
+    "--none-such": ["1"],
+    "--batch-size": ["0", "-1"],
+}
+DECODING_VALUES = {
+    "--wfe-decoding": ["none_such"],
+    "--beam": ["0", "-1", "x"],
+    "--nbest": ["0", "9"],
+    "--temperature": ["0", "-1"],
+    "--word-cap": ["-1", "x"],
+    "--repetition-penalty": ["0.5", "-1", "nan", "inf"],
+    "--frequency-penalty": ["-1", "nan", "inf"],
+    "--presence-penalty": ["-1", "nan"],
+    "--coverage-penalty": ["-1", "nan"],
+    "--gnmt-length-penalty": ["-1", "nan"],
+    "--no-repeat-ngram-size": ["-1", "x", "1000"],
+    "--ignore-when-blocking": ["none_such"],
+    "--min-len": ["300"],
+    "--max-len-b": ["-1"],
+    "--lenpen": ["nan", "inf"],
+    "--unkpen": ["nan"],
+    "--sampling-topk": ["-3"],
+    "--sampling-topp": ["2"],
+    "--diverse-beam-groups": ["3"],
+    "--none-such": ["1"],
+    "--batch-size": ["0"],
+    "--prefix-size": ["-1"],
+}
+
+
+def option_cases(w: World):
+    out = w.folder / "new"
+    for option, values in TRAINING_VALUES.items():
+        for value in values:
+            said = option if option != "--none-such" else "unrecognized arguments: --none-such"
+            arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, f"{option}={value}"]
+            yield Case("fairseq-train", f"{option} {value}", arguments, said, out=out)
+            if value in ("-1", "-0.25", "0.5", "0", "none_such", "1"):
+                arguments = [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY, f"{option}={value}"]
+                yield Case("train.sh", f"{option} {value}", arguments, said, out=w.folder / "new" / "checkpoint1.pt")
+    for value in ("-1", "nan"):
+        arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, "--criterion", "nll_unlikelihood"]
+        yield Case("fairseq-train", f"unlikelihood {value}", [*arguments, f"--unlikelihood-weight={value}"], "--unlikelihood-weight", out=out)
+    for option, values in DECODING_VALUES.items():
+        for value in values:
+            said = option if option != "--none-such" else "unrecognized arguments: --none-such"
+            more = ["--sampling"] if "sampling" in option else ["--no-repeat-ngram-size", 2] if "ignore" in option else []
+            arguments = [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu"]
+            if option != "--max-len-b":
+                arguments += ["--max-len-b", 9]
+            for command in ("fairseq-generate", "fairseq-interactive"):
+                if command == "fairseq-interactive" and option == "--prefix-size":
+                    continue  # which has no references to take prefixes from
+                yield Case(command, f"{option} {value}", [*arguments, *more, f"{option}={value}"], said, stdin=b"a b\n")
+            if option not in ("--beam", "--nbest", "--wfe-decoding") and value in ("-1", "0", "none_such", "1", "nan"):
+                arguments = ["--model", w.model, "--out", out, "--threads", 1, "--", "--cpu", *more, f"{option}={value}"]
+                yield Case("generate.sh", f"{option} {value}", arguments, said, out=out)
+    for option, value in {"--beam": "0", "--nbest": "9", "--decoding": "x", "--threads": "0", "--none-such": "1", "--split": "none_such",
+                          "--protocol": "x", "--time-only": "0"}.items():  # fmt: skip
+        yield Case("generate.sh", f"{option} {value}", ["--model", w.model, "--out", out, option, value], value if option == "--split" else option, out=out)
+    for option, value in {"--epochs": "0", "--patience": "-1", "--seed": "-1", "--threads": "x", "--gpus": "0", "--gpus 2": None, "--machine": "2",
+                          "--estimator": "x", "--preset": "x", "--best-by": "x", "--none-such": "1", "--add-wfe": "nowhere"}.items():  # fmt: skip
+        words = option.split() if value is None else [option, value]
+        yield Case("train.sh", f"{option} {value}", [*options(w.data, out, preset="small"), *words], option, out=out)
+    files = ["--train", w.train, "--valid", w.valid, "--out", out]
+    for option, value in {"--merges": "0", "--workers": "0", "--bpe": "x", "--none-such": "1", "--train": "nowhere"}.items():
+        yield Case("preprocess.sh", f"{option} {value}", [*files, option, value], "nowhere" if option == "--train" else option, out=out)
+    for name, words, said in (("no options", [], "required"), ("unknown", ["--none-such"], "--none-such")):
+        for command in (*MODULES, *FAIRSEQ):
+            known = {"treat": ["apply", w.data], "wfe-experiment": ["config.ini"], "wfe-frequencies": ["--model", "x", "--data", "x"],
+                     "wfe-evaluate": ["--references", "x", "--hypotheses", "x"]}.get(command, []) if words else []  # fmt: skip
+            if command.startswith("fairseq"):
+                known = [w.data, *TASK, *(TRAINING if command == "fairseq-train" else ["--path", w.folder / "good.pt"])] if words else ["--user-dir", PLUGIN]
+                said = said if words else ""
+            yield Case(command, name, [*known, *words], said if words or not command.startswith("fairseq") else "")
+    for name, config in {"none": None, "empty": "", "no section": "a = 1\n", "unknown section": "[nothing]\n", "unknown key": "[experiment]\nnothing = 1\n",
+                         "beams": "[experiment]\nbeams = 0\n[data]\nprepared = data\n", "latin-1": "[experiment]\ntitle = caf\xe9\n", "seeds": "[experiment]\nseeds = x\n[data]\nprepared = data\n",
+                         "training": "[data]\nprepared = data\n[system a]\ntraining = none_such\n", "tune": "[data]\nprepared = data\n[training E]\n[system a]\ntraining = E\ntune = lenpen\n",
+                         "options": "[experiment]\nout = new\ntraining options = --none-such 1\n[data]\nprepared = data\n"}.items():  # fmt: skip
+        path = w.folder / f"config {name}.ini"
+        if config is not None:
+            path.write_text(config, encoding="latin-1" if name == "latin-1" else "utf-8")
+        yield Case("wfe-experiment", f"configuration {name}", [path], "--none-such" if name == "options" else path.name, out=out)
+
+
+def user_dir_cases(w: World):
+    """Where the plugin is not loaded, it cannot say anything: fairseq's own words must name the fault."""
+    for command in FAIRSEQ:
+        more = TRAINING if command == "fairseq-train" else ["--path", w.folder / "good.pt"]
+        for name in ("nowhere", "file", "empty-directory"):
+            arguments = [w.data, "--user-dir", w.folder / name, "--task", "summarization_wfe", *more]
+            yield Case(command, f"user-dir {name}", arguments, name if name == "nowhere" else "summarization_wfe", stdin=b"a\n")
+
+
+def output_cases(w: World):
+    """Disks that are full, or only to be read; names that cannot be made."""
+    text = ["--train", w.train, "--valid", w.valid]
+    for kind, place in {"full": w.full, "read-only": w.readonly, "below a file": w.file}.items():
+        out = place / "out"
+        said = {"full": "No space left", "read-only": "ead-only", "below a file": "file"}[kind]
+        config = w.folder / f"output {kind}.ini"
+        config.write_text(f"[experiment]\nout = {out}\n[data]\ntrain = {w.train}\nvalid = {w.valid}\ntest = {w.test}\n")
+        references = ["--references", w.folder / "test.title", "--hypotheses", w.folder / "test.title"]
+        calls = {
+            "preprocess.sh": [*text, "--out", out],
+            "train.sh": [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
+            "generate.sh": ["--model", w.model, "--out", out, "--threads", 1],
+            "wfe-evaluate": ["--protocol", "gigaword", "--rouge", "python", "--json", out, *references],
+            "wfe-frequencies": ["--model", w.model, "--data", w.data, "--json", out],
+            "wfe-experiment": [config],
+            "fairseq-train": [w.data, *TASK, *TRAINING[:-1], *TINY, "--save-dir", out],
+            "fairseq-generate": [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9, "--results-path", out],
+        }
+        for command, arguments in calls.items():
+            yield Case(command, f"output {kind}", arguments, said, out=out)
+    for command, arguments in calls.items():
+        out = w.file if command not in ("wfe-evaluate", "wfe-frequencies") else w.data
+        arguments = [out if word == place / "out" else str(out) if word == str(place / "out") else word for word in arguments]
+        if command != "wfe-experiment":
+            yield Case(command, f"output is a {'file' if out == w.file else 'directory'}", arguments, out.name)
+
+
+@contextmanager
+def disks(folder: Path):
+    """folder/full, with next to no room, and folder/readonly; only root can make them."""
+    mounted = []
+    try:
+        for name, arguments in {"full": ["-t", "tmpfs", "-o", "size=8k", "none"], "readonly": ["-t", "tmpfs", "-o", "ro", "none"]}.items():
+            place = make(folder / name)
+            if subprocess.run(["mount", *arguments, str(place)], stderr=subprocess.DEVNULL).returncode == 0:
+                mounted.append(place)
+        yield len(mounted) == 2
+    finally:
+        for place in mounted:
+            subprocess.run(["umount", str(place)], check=True)
+
+
+def clear(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            place.unlink()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose command and kind have this in them")
+    parser.add_argument("--real", action="store_true", help="see above")
+    parser.add_argument("--verbose", action="store_true", help="show all that is said")
+    args = parser.parse_args()
+    root = os.geteuid() == 0
+    counts, failures = Counter(), []
+    for module in (*MODULES.values(), *("fairseq_cli." + name.split("-")[1] for name in FAIRSEQ)):
+        importlib.import_module(module)
+    with tempfile.TemporaryDirectory(prefix="bad-input-") as name, disks(Path(name)) as have_disks:
+        world = make_world(Path(name))
+        log = world.folder / "log"
+        groups = [text_cases, checkpoint_cases, data_cases, option_cases, user_dir_cases, output_cases]
+        for case in (case for group in groups for case in group(world)):
+            if args.only not in f"{case.command} {case.kind}":
+                continue
+            if case.as_nobody and not root or not have_disks and case.kind in ("output full", "output read-only"):
+                counts["left out: needs root"] += 1
+                continue
+            case.before()
+            status = (really if args.real else forked)(case, log, world.folder)
+            told = log.read_text(errors="replace")
+            wrong = faults(case, status, told)
+            if (world.folder / "VICTIM").exists():
+                wrong.append("RAN THE CODE IN THE CHECKPOINT")
+                (world.folder / "VICTIM").unlink()
+            counts[case.command] += 1
+            counts["all"] += 1
+            if wrong:
+                failures.append(f"{case.command}, {case.kind}")
+                print(f"FAILED {case.command}, {case.kind}: {'; '.join(wrong)}\n    " + "\n    ".join(told.splitlines()[-12:]), flush=True)
+            elif args.verbose:
+                last = [line for line in told.splitlines() if line.strip()][-2:]
+                print(f"{case.command}, {case.kind}: status {status}\n    " + "\n    ".join(line[:400] for line in last), flush=True)
+            for place in (world.folder / "new", case.out):
+                if place and place not in (world.file, world.data):
+                    clear(place)
+    for name, count in sorted(counts.items()):
+        print(f"{count:5} {name}")
+    print(f"{len(failures)} failed" + "".join(f"\n  {name}" for name in failures))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
