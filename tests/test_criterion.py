@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from families import each_family, toy_of
 from fairseq.logging import metrics
 from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 from literal_search import LiteralSearch
@@ -38,9 +39,10 @@ def criterion_of(task, **options):
     return NLLWithWFECriterion(task, **options)
 
 
-def test_loss_against_literal_loops():
+@each_family
+def test_loss_against_literal_loops(family):
     task = toy_task(WORDS)
-    model = toy_model(task, 1)
+    model = toy_of(family, task, 1)
     batch = toy_batch(task, SOURCES, TARGETS)
     nll, wfe = literal_losses(task, model)
     for weight in (0.0, 1.0, 2.5):
