@@ -1,7 +1,7 @@
 """Small random models of each family that can have a WFE head."""
 
 import re
-from argparse import Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ SIZES = {
     "transformer": both_sides(embed_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2),
     "fconv": dict(both_sides(embed_dim=4, layers="[(5, 3), (6, 2)]"), decoder_out_embed_dim=5),
     "lightconv": dict(
-        both_sides(embed_dim=4, conv_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2),
+        both_sides(embed_dim=4, conv_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2, conv_type="lightweight"),
         encoder_kernel_size_list=[3, 5],
         decoder_kernel_size_list=[3, 5],
     ),
@@ -51,6 +51,9 @@ def stock_of(family: str, task, seed: int = 0):
 
 
 def toy_of_architecture(architecture: str, family: str, task, seed: int, **config):
-    settings = Namespace(dropout=0.1, **SIZES[family], **config)
+    model = ARCH_MODEL_REGISTRY[architecture]
+    parser = ArgumentParser(argument_default=SUPPRESS)  # as in fairseq's commands
+    model.add_args(parser)
+    settings = parser.parse_args([], Namespace(dropout=0.1, **SIZES[family], **config))
     ARCH_CONFIG_REGISTRY[architecture](settings)
-    return random_model(ARCH_MODEL_REGISTRY[architecture], settings, task, seed)
+    return random_model(model, settings, task, seed)

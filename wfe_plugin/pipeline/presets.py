@@ -46,8 +46,6 @@ def _sizes(embedding: int, hidden: int, layers: int) -> List[str]:
 
 # Half the learning rate after each epoch without a better validation score.
 _HALVING = ("--lr-scheduler", "reduce_lr_on_plateau", "--lr-shrink", "0.5", "--lr-patience", "0")
-
-
 # As Transformers are trained, with a shorter start, since small data have few updates.
 _WARMING_UP = ("--adam-betas", "(0.9, 0.98)", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "500")
 
