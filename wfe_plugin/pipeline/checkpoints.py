@@ -60,3 +60,8 @@ def finished_epochs(directory: Path) -> List[Epoch]:
 def has_wfe(checkpoint: dict) -> bool:
     """Whether the model estimates word frequencies."""
     return any(name.startswith("wfe_head.") for name in checkpoint["model"])
+
+
+def has_positions(checkpoint: dict) -> bool:
+    """Whether the model embeds positions, and so knows no text that is longer than it was built for."""
+    return any(".embed_positions." in name for name in checkpoint["model"])

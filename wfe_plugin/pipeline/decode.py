@@ -12,6 +12,7 @@ from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.treat import SIDES
 
 # No source is too long for an LSTM: without this, fairseq stops at the length of the training data.
+# Models that embed positions have as many as they were trained with.
 ANY_LENGTH = 10**9
 BATCH = 32
 
@@ -33,6 +34,7 @@ class Decoding:
     beam: int
     nbest: int = 1
     threads: Optional[int] = None
+    any_length: bool = True  # whether the models take longer text than they were trained on
     extra: Sequence[str] = field(default_factory=list)  # for the fairseq command
     on_sentence: Callable[[int], None] = lambda count: None  # told how many are done
 
@@ -44,8 +46,9 @@ class Decoding:
         positions = {f"max_{side}_positions": ANY_LENGTH for side in SIDES}
         for name, value in positions.items():
             options += ["--" + name.replace("_", "-"), str(value)]
-        options += ["--model-overrides", repr(positions), "--no-progress-bar"]
-        return [*options, *self.extra]
+        if self.any_length:
+            options += ["--model-overrides", repr(positions)]
+        return [*options, "--no-progress-bar", *self.extra]
 
 
 def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypothesis]]:

@@ -435,6 +435,7 @@ class Training:
                     mode="off" if self.args.baseline else "full",
                     beam=5,
                     threads=self.args.threads,
+                    any_length=not checkpoints.has_positions(checkpoints.load(epoch.path)),
                     extra=["--cpu"] if "--cpu" in self.extra else [],
                 ),
                 "valid",
