@@ -1,5 +1,6 @@
 """What the pipelines read from fairseq's checkpoints."""
 
+import argparse
 import re
 import zipfile
 from pathlib import Path
@@ -63,5 +64,9 @@ def has_wfe(checkpoint: dict) -> bool:
 
 
 def has_positions(checkpoint: dict) -> bool:
-    """Whether the model embeds positions, and so knows no text that is longer than it was built for."""
-    return any(".embed_positions." in name for name in checkpoint["model"])
+    """Whether the model embeds positions, and so knows no text that is longer than it was built for.
+
+    Computed ones are no weights, but of the models whose options are a dataclass none has such.
+    """
+    older_options = isinstance(checkpoint["cfg"].get("model"), argparse.Namespace)
+    return older_options or any(".embed_positions." in name for name in checkpoint["model"])
