@@ -4,13 +4,15 @@ VENV ?= .venv
 PYTHON ?= python3
 TORCH ?=
 PYTEST_ARGS ?=
+QUICK ?=
+BENCH_ARGS ?=
 export VENV PYTHON TORCH
 
 # Absolute, because the programs that are started here may change directory.
 with_venv = bin=$$(cd "$(VENV)/bin" && pwd) && PATH="$$bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test clean distclean
+.PHONY: help setup demo test bench clean distclean
 
 help: ## list the targets (the default)
 	@echo 'Targets:'
@@ -22,6 +24,8 @@ help: ## list the targets (the default)
 	@echo '  TORCH        what to tell "pip install" where torch is missing (default: constraints.txt),'
 	@echo '               for instance TORCH="torch==2.8.0 --index-url URL-OF-CPU-BUILDS"'
 	@echo '  PYTEST_ARGS  arguments for pytest, for instance PYTEST_ARGS="-k setup -x"'
+	@echo '  QUICK        QUICK=1: a short "make bench"'
+	@echo '  BENCH_ARGS   arguments for the benchmark, for instance BENCH_ARGS="--profile"'
 
 setup: ## install everything into VENV (3 to 5 minutes the first time; compiles fairseq)
 	@bash scripts/setup.sh
@@ -33,9 +37,12 @@ test: ## set up with the test tools, then run the tests
 	@EXTRAS=test bash scripts/setup.sh
 	@$(with_venv) python -m pytest $(PYTEST_ARGS)
 
-clean: ## remove caches and the output of builds and of the demo
-	@rm -rf build dist ./*.egg-info .pytest_cache .hypothesis demo-out
-	@find scripts tests wfe_plugin -name __pycache__ -type d -prune -exec rm -rf {} +
+bench: setup ## measure speed and memory beside stock fairseq (25 minutes; QUICK=1: five)
+	@$(with_venv) python -m benchmarks $(if $(QUICK),--quick) $(BENCH_ARGS)
+
+clean: ## remove caches and the output of builds, of the demo and of the benchmark
+	@rm -rf build dist ./*.egg-info .pytest_cache .hypothesis demo-out bench-out
+	@find benchmarks scripts tests wfe_plugin -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Deletes only an environment that `make setup` made: VENV may name the user's own.
 distclean: clean ## clean, and remove VENV if `make setup` created it

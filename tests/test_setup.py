@@ -102,8 +102,8 @@ def test_help_is_the_default_and_lists_every_target():
     result = run("make")
     assert result.returncode == 0, result.stderr
     listed = {line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")}
-    assert {"help", "setup", "demo", "test", "clean", "distclean"} <= listed
-    assert {"VENV", "PYTHON", "TORCH", "PYTEST_ARGS"} <= listed
+    assert {"help", "setup", "demo", "test", "bench", "clean", "distclean"} <= listed
+    assert {"VENV", "PYTHON", "TORCH", "PYTEST_ARGS", "QUICK", "BENCH_ARGS"} <= listed
     phony = [line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith(".PHONY:")]
     assert set(phony[0].split()[1:]) <= listed
 
@@ -111,7 +111,7 @@ def test_help_is_the_default_and_lists_every_target():
 @pytest.mark.parametrize("ours", [True, False])
 def test_distclean_deletes_only_an_environment_of_its_own(tmp_path, ours):
     shutil.copy(str(ROOT / "Makefile"), str(tmp_path))
-    for name in ("scripts", "tests", "wfe_plugin", "env with space"):
+    for name in ("benchmarks", "scripts", "tests", "wfe_plugin", "env with space"):
         (tmp_path / name).mkdir()
     if ours:
         (tmp_path / "env with space" / ".wfe-created").touch()

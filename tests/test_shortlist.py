@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import FIRST_WORD, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
+from toy import FIRST_WORD, FixedEstimates, estimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 
-from wfe_plugin.generation.shortlist import choose_words, output_layer_name, shortened_output
+from wfe_plugin.generation.shortlist import ShortenedOutputs, ShortOutput, WordMoments, choose_words, output_layer_name
 from wfe_plugin.method.best_words import GROUP, SMALL_VOCABULARY, best_words
 
 WORDS = 30
@@ -85,25 +85,29 @@ def test_a_shortlist_of_all_words_changes_nothing(models, options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_search_is_among_the_words_of_the_shortlist(models, options):
-    """The same search in a model whose other words have no probability at all."""
+    """The same search in a model whose other words are equal, and forbidden."""
     task, models = models
     source = toy_sources(1, WORDS, seed=3)
     batch = toy_batch(task, source)
-    net_input = batch["net_input"]
-    estimates = [m.estimate_frequencies(m.encoder(net_input["src_tokens"], net_input["src_lengths"])) for m in models]
-    a_hat = sum(e.r_hat for e in estimates) / len(models) * (sum(e.g_hat for e in estimates) / len(models))
+    found = [estimates(m, batch) for m in models]
+    a_hat = sum(e.r_hat for e in found) / len(models) * (sum(e.g_hat for e in found) / len(models))
     words = {*range(FIRST_WORD), *a_hat[0].topk(6).indices.tolist()}
-    torch.manual_seed(0)
-    short = generate(task, models, batch, wfe_shortlist=6, **options)
     others = [word for word in range(len(task.target_dictionary)) if word not in words]
     with torch.no_grad():
         for model in models:
-            model.decoder.fc_out.bias[others] = -1e9
+            model.decoder.fc_out.weight[others] = model.decoder.fc_out.weight[others[0]].clone()
+    torch.manual_seed(0)
+    short = generate(task, models, batch, wfe_shortlist=6, **options)
+    for model in models:  # the bound forbids them, so that they keep their share of the softmax
+        estimate = estimates(model, batch)
+        r, g = estimate.r.clone(), estimate.g.clone()
+        r[:, others], g[:, others] = -1.0, -1e5
+        model.wfe_head = FixedEstimates(r.tolist(), g.tolist())
     torch.manual_seed(0)
     exact = generate(task, models, batch, **options)
     for one, other in zip(exact[0], short[0]):
         assert one["tokens"].tolist() == other["tokens"].tolist()
-        assert torch.allclose(one["score"], other["score"], atol=1e-4)
+        assert torch.allclose(one["score"], other["score"], atol=1e-3)
         assert set(other["tokens"].tolist()) <= words
 
 
@@ -137,12 +141,48 @@ def test_words_that_may_repeat_are_found_in_the_shortlist():
 def test_the_output_layer_comes_back():
     decoder = toy_model(toy_task(WORDS)).decoder
     layer = decoder.fc_out
+    x = torch.randn(2, layer.in_features)
     with pytest.raises(KeyError):
-        with shortened_output([decoder], torch.tensor([1, 5])):
-            assert decoder.fc_out.weight.tolist() == layer.weight[[1, 5]].tolist()
-            assert decoder.fc_out.bias.tolist() == layer.bias[[1, 5]].tolist()
+        with ShortenedOutputs([decoder]).to(torch.tensor([1, 5])):
+            assert torch.allclose(decoder.fc_out(x)[:, :2], layer(x)[:, [1, 5]])
             raise KeyError
     assert decoder.fc_out is layer
+
+
+class TestOtherWords:
+    """What stands behind a shortlist for all words that are not in it."""
+
+    def short_output(self, layer, words):
+        shift = layer.bias.max().item()
+        return ShortOutput(layer, WordMoments.of(layer.weight, layer.bias - shift), shift, torch.tensor(words))
+
+    @torch.no_grad()
+    def test_nothing_is_left_of_a_whole_vocabulary(self):
+        layer = torch.nn.Linear(4, 6)
+        found = self.short_output(layer, list(range(6)))(torch.randn(3, 4))
+        assert found[:, -1].tolist() == [-torch.inf] * 3
+
+    @torch.no_grad()
+    def test_equal_words_are_exact(self):
+        """Without spread among the others the estimate is what it estimates."""
+        layer = torch.nn.Linear(4, 6)
+        layer.weight[2:] = layer.weight[2]
+        x = torch.randn(3, 4)
+        found = self.short_output(layer, [0, 1])(x)
+        assert torch.allclose(found[:, :2], layer(x)[:, :2])
+        assert torch.allclose(found[:, 2], layer(x)[:, 2:].logsumexp(dim=1), atol=1e-4)
+
+    @torch.no_grad()
+    @pytest.mark.parametrize("scale", [0.1, 1.0])
+    def test_many_normally_distributed_words(self, scale):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(8, 20_000)
+        layer.weight.normal_(0.3, scale)
+        layer.bias.normal_(-2, 1)
+        x = torch.randn(5, 8)
+        x /= x.norm(dim=1, keepdim=True)
+        found = self.short_output(layer, list(range(50)))(x)
+        assert torch.allclose(found[:, -1], layer(x)[:, 50:].logsumexp(dim=1), atol=0.1)
 
 
 def test_a_decoder_without_its_own_output_layer_is_refused():

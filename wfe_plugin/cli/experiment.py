@@ -60,6 +60,7 @@ the configuration, in full; all but [data] may be left out:
   preset = small             # default: that of [experiment]
   baseline = yes             # no frequency estimation
   # or: add wfe to = EncDec  # estimation alone, on top of that model, which stays as it is
+  # or: start from = EncDec  # with preset = mrt: that model, trained further
   options =                  # of train.sh
 
   [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, copying, oracle

@@ -84,7 +84,18 @@ class Training:
     preset: str  # of train.sh
     baseline: bool  # without the WFE sub-model
     options: tuple[str, ...]  # of train.sh; after --, of fairseq-train
-    base: Training | None = None  # whose model word-frequency estimation is added to
+    base: Training | None = None  # whose model word-frequency estimation is added to, or
+    further: bool = False  # whose model is trained further
+
+    @property
+    def model_preset(self) -> str:
+        """The preset that says of which size the model is."""
+        return self.base.model_preset if self.further else self.preset
+
+    @property
+    def ancestors(self) -> list[Training]:
+        """The trainings that must be finished before, in turn."""
+        return [*self.base.ancestors, self.base] if self.base else []
 
 
 @dataclass(frozen=True)
@@ -135,7 +146,8 @@ class Experiment:
     def trainings(self) -> list[Training]:
         """Those that a system needs, each once, those that others build on first."""
         needed = [system.training for system in self.systems]
-        return list(dict.fromkeys([*(training.base for training in needed if training.base), *needed]))
+        chains = [[*training.ancestors, training] for training in needed]
+        return sorted(dict.fromkeys(itertools.chain(*chains)), key=lambda training: len(training.ancestors))
 
 
 def slug(name: str) -> str:
@@ -175,7 +187,7 @@ def read_experiment(file: str | Path) -> Experiment:
     # Options for all come first, so that one system's own can override them.
     for_trainings, for_systems = main.words("training options"), main.words("decoding options")
     preset = main.choice("preset", PRESETS, "small")
-    trainings = read_trainings(named("training", "preset, baseline, add wfe to, options"), preset, for_trainings)
+    trainings = read_trainings(named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings)
     system_sections = dict(named("system", "training, decoding, options, role, tune"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
@@ -251,17 +263,26 @@ def read_trainings(
         name for name, section in sections if section.yes_or_no("baseline") or not PRESETS[presets[name]].takes_wfe
     ]
     trainings: dict[str, Training] = {}
-    # Those that are added to come first: the others refer to them.
+    # Baselines come first: the others refer to them, and to what stands above them in the file.
     for name, section in sorted(sections, key=lambda item: item[0] not in baselines):
-        base = None
+        base, baseline = None, name in baselines
+        further = PRESETS[presets[name]].trains_further
+        if further != ("start from" in section.content):
+            section.fail("start from", f"preset {presets[name]} " + ("needs it" if further else "does not take it"))
+        if further:
+            for key in ("baseline", "add wfe to"):
+                if key in section.content:
+                    section.fail(key, "has no use beside 'start from'")
+            base = trainings[section.choice("start from", list(trainings))]
+            baseline = base.baseline
         if "add wfe to" in section.content:
-            if name in baselines:
+            if baseline:
                 section.fail("add wfe to", "a baseline estimates no frequencies")
-            base = trainings[section.choice("add wfe to", baselines)]
-            if base.preset != presets[name]:
-                section.fail("add wfe to", f"{base.name!r} has another preset, {base.preset}")
+            base = trainings[section.choice("add wfe to", [name for name in trainings if trainings[name].baseline])]
+            if base.model_preset != presets[name]:
+                section.fail("add wfe to", f"{base.name!r} has another preset, {base.model_preset}")
         options = joined(common_options, section.words("options"))
-        trainings[name] = Training(name, presets[name], name in baselines, options, base)
+        trainings[name] = Training(name, presets[name], baseline, options, base, further)
     return trainings
 
 

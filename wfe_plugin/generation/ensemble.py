@@ -256,7 +256,12 @@ class BoundedEnsemble(EnsembleModel):
             )
         if self.candidates_wanted > 0:
             return self.best_candidates(scores, generated, encoded, normalize), attention
+        scores = self.without_other_words(scores, encoded).contiguous()
         return self.adjusted(scores, generated, encoded), attention
+
+    def without_other_words(self, scores: Tensor, encoded: EncodedBatch) -> Tensor:
+        """Behind a shortlist stands what all other words have together."""
+        return scores if encoded.words is None else scores[:, :-1]
 
     def logits(self, tokens, encoded: EncodedBatch, incremental_states):
         """Of the single model: (rows, vocabulary); attention (rows, time) or None."""
@@ -292,7 +297,6 @@ class BoundedEnsemble(EnsembleModel):
         """
         rows, vocabulary = scores.shape
         special = self.special_symbols
-        number = min(self.candidates_wanted, vocabulary - special)
         sentences = torch.unique_consecutive(encoded.sentence).numel()
         beam = rows // sentences
         step = sentences
@@ -303,9 +307,11 @@ class BoundedEnsemble(EnsembleModel):
             part = slice(start * beam, (start + step) * beam)
             some = scores[part] if normalize is None else normalize(scores[part])
             some = self.adjusted(
-                some, generated[part], encoded.slice(slice(start, start + step))
+                self.without_other_words(some, encoded),
+                generated[part],
+                encoded.slice(slice(start, start + step)),
             )
-            best, words = best_words(some[:, special:], number)
+            best, words = best_words(some[:, special:], self.candidates_wanted)
             found_scores.append(torch.cat((some[:, :special], best), dim=1))
             found_words.append(words + special)
         words = torch.cat(found_words)

@@ -20,7 +20,7 @@ from wfe_plugin.generation.ensemble import (
     EncodedBatch,
 )
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
-from wfe_plugin.generation.shortlist import shortened_output
+from wfe_plugin.generation.shortlist import ShortenedOutputs
 from wfe_plugin.method.coverage import coverage_penalty, length_penalty
 from wfe_plugin.method.loss import true_frequencies
 
@@ -80,6 +80,8 @@ class WFESequenceGenerator(SequenceGenerator):
         )
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
         self.oracle = decoding == "oracle"
+        if shortlist > 0:
+            self.outputs = ShortenedOutputs([model.decoder for model in models])
         self.print_alignment = print_alignment
         self.alternatives = alternatives
         if print_alignment is not None or alternatives.coverage_penalty > 0:
@@ -163,8 +165,7 @@ class WFESequenceGenerator(SequenceGenerator):
             if encoded.words is None:
                 yield
             else:
-                decoders = [model.decoder for model in self.model.models]
-                with shortened_output(decoders, encoded.words):
+                with self.outputs.to(encoded.words):
                     yield
         finally:
             self.vocab_size = whole

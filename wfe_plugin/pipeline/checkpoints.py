@@ -64,9 +64,8 @@ def has_wfe(checkpoint: dict) -> bool:
 
 
 def has_positions(checkpoint: dict) -> bool:
-    """Whether the model embeds positions, and so knows no text that is longer than it was built for.
+    """Whether the model has a table of as many positions as its options say: then they must stay.
 
-    Computed ones are no weights, but of the models whose options are a dataclass none has such.
+    So it is with fairseq's own models, whose options are no dataclass, and with none of ours.
     """
-    older_options = isinstance(checkpoint["cfg"].get("model"), argparse.Namespace)
-    return older_options or any(".embed_positions." in name for name in checkpoint["model"])
+    return isinstance(checkpoint["cfg"].get("model"), argparse.Namespace)

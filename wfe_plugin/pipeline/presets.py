@@ -23,6 +23,8 @@ class Preset:
     options: Tuple[str, ...]
     phases: Tuple[Phase, ...]
     takes_wfe: bool = True  # whether its model can have a WFE sub-model
+    trains_further: bool = False  # a trained model, which says what the options of the model are
+    best_by: str = "nll"  # which score of validation chooses and stops, unless train.sh is told otherwise
 
     def wfe_options(self, estimator: Optional[str]) -> List[str]:
         """What tells the model which WFE sub-model it is to have, or (None) that it has none."""
@@ -72,7 +74,7 @@ PRESETS = {
         patience=3,
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=200, hidden=400, layers=2)),
         phases=(
-            Phase(("--optimizer", "adam", "--lr", "0.001", "--clip-norm", "10"), last_epoch=5),
+            Phase(("--optimizer", "torch_adam", "--lr", "0.001", "--clip-norm", "10"), last_epoch=5),
             Phase(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
         ),
     ),
@@ -132,4 +134,14 @@ PRESETS = {
     "ras-lstm-small": _small("RAS-LSTM with H=160", "ras_lstm_small", "0.002"),
     "ras-elman-small": _small("RAS-Elman with H=160", "ras_elman_small", "0.002"),
     "lvt2k-small": _small("words-lvt2k-1sent with H=160, D=128", "lvt2k_small", "0.002"),
+    "mrt": Preset(
+        description="minimum risk training, of a model of any size that --from names: Adam",
+        batch_size=32,
+        epochs=3,
+        patience=1,
+        options=("--criterion", "mrt"),
+        phases=(Phase(("--optimizer", "adam", "--lr", "0.0002", "--clip-norm", "5")),),
+        trains_further=True,
+        best_by="risk",
+    ),
 }

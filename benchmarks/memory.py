@@ -1,0 +1,78 @@
+"""Peak memory of a contender's training step, in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.quiet import silence_fairseq
+from benchmarks.sizes import PAPER, SETTINGS, Sizes
+
+BYTES = 4  # of a float32
+# Of a parameter: itself, its gradient and two moments of Adam.
+COPIES = 4
+STEPS = 2  # Adam's moments are there from the second one on
+
+
+def peak_memory() -> int:
+    """Bytes that this process has had at most.
+
+    Not `ru_maxrss` where it can be avoided: on Linux that also knows of the process that started this one.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def measure_memory(key: str, sizes: Sizes) -> dict[str, int]:
+    """Start a process that trains, and return its peak and its number of parameters."""
+    command = [sys.executable, "-m", "benchmarks.memory", key, sizes.name]
+    done = subprocess.run(
+        command, cwd=Path(__file__).resolve().parent.parent, stdout=subprocess.PIPE, check=True, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def added_by_wfe(memory: dict[str, dict[str, int]]) -> int:
+    """Bytes of WFE beyond EncDec that are no parameters, gradients or moments of Adam."""
+    shipped, encdec = memory["shipped"], memory["encdec"]
+    parameters = shipped["parameters"] - encdec["parameters"]
+    return shipped["peak"] - encdec["peak"] - COPIES * BYTES * parameters
+
+
+def allowed(sizes: Sizes = PAPER) -> int:
+    """What the goal allows, in bytes."""
+    return 2 * sizes.batch * sizes.target_words * BYTES
+
+
+def main() -> None:
+    silence_fairseq()
+    from benchmarks.contenders import TRAINING, build_trainee
+    from benchmarks.data import middle_batch
+    from benchmarks.training import training_step
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("contender", choices=[contender.key for contender in TRAINING])
+    parser.add_argument("sizes", choices=list(SETTINGS))
+    arguments = parser.parse_args()
+    sizes = SETTINGS[arguments.sizes]
+    contender = next(one for one in TRAINING if one.key == arguments.contender)
+    trainee = build_trainee(contender, sizes)
+    batch = middle_batch(sizes, sizes.batch)
+    for _ in range(STEPS):
+        training_step(trainee, batch)
+    parameters = sum(parameter.numel() for parameter in trainee.model.parameters())
+    print(json.dumps({"peak": peak_memory(), "parameters": parameters}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""How large the models and batches are, and how long is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """One setting. Lengths are means, the end of the sentence included."""
+
+    name: str
+    preset: str  # of train.sh: where the optimizer's options come from
+    source_words: int  # size of the source vocabulary
+    target_words: int
+    embedding: int  # D
+    hidden: int  # H, of one direction of the encoder and of the decoder
+    layers: int
+    batch: int  # sentences in a training batch
+    decoding_batch: int = 32
+    source_length: int = 30
+    target_length: int = 9
+    output_length: int = 20  # words of every output, so that all searches take the same steps
+
+    @property
+    def steps(self) -> int:
+        """Of a search: the words of an output, and the end of the sentence."""
+        return self.output_length + 1
+
+
+PAPER = Sizes("paper", "paper", 119_507, 68_887, embedding=200, hidden=400, layers=2, batch=256)
+SMALL = Sizes("small", "small", 6_000, 6_000, embedding=128, hidden=160, layers=1, batch=32)
+# Where the growth curves start from: the paper's model, with fewer words and sentences.
+GROWTH = Sizes("growth", "paper", 20_000, 20_000, embedding=200, hidden=400, layers=2, batch=64)
+SETTINGS = {sizes.name: sizes for sizes in (PAPER, SMALL)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and how often. Every measurement has one more round, to warm up."""
+
+    training_rounds: dict[str, int]  # by the name of the sizes
+    decoding_rounds: dict[tuple[str, int], int]  # by the name of the sizes and the beam
+    memory_of: tuple[str, ...]  # keys of the contenders
+    growth_rounds: int
+    vocabularies: tuple[int, ...]
+    batches: tuple[int, ...]
+    lengths: tuple[int, ...]  # of the source
+    beams: tuple[int, ...]
+    mask_rounds: int
+
+
+FULL = Plan(
+    training_rounds={"paper": 7, "small": 25},
+    decoding_rounds={
+        ("paper", 1): 7,
+        ("paper", 5): 7,
+        ("paper", 10): 5,
+        ("small", 1): 9,
+        ("small", 5): 9,
+        ("small", 10): 9,
+    },
+    memory_of=("stock", "encdec", "literal", "shipped"),
+    growth_rounds=3,
+    vocabularies=(5_000, 20_000, 69_000, 200_000),
+    batches=(16, 32, 64, 128),
+    lengths=(15, 30, 60, 120),
+    beams=(1, 2, 5, 10),
+    mask_rounds=25,
+)
+QUICK = Plan(
+    training_rounds={"paper": 3, "small": 10},
+    decoding_rounds={
+        ("paper", 1): 2,
+        ("paper", 5): 3,
+        ("paper", 10): 1,
+        ("small", 1): 3,
+        ("small", 5): 3,
+        ("small", 10): 3,
+    },
+    memory_of=("encdec", "shipped"),  # those that a goal is about
+    growth_rounds=1,
+    vocabularies=(5_000, 20_000, 69_000),
+    batches=(16, 64),
+    lengths=(15, 60),
+    beams=(1, 5),
+    mask_rounds=9,
+)
