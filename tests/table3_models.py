@@ -9,8 +9,8 @@ from wfe_plugin.models.ras import RASConfig, RASModel
 
 SIZES = {
     "abs": (ABSModel, ABSConfig, dict(context_size=3, embed_dim=4, hidden_size=5, smoothing_window=1)),
-    "ras_elman": (RASModel, RASConfig, dict(hidden_size=4, kernel_size=3, cell="elman")),
-    "ras_lstm": (RASModel, RASConfig, dict(hidden_size=4, kernel_size=3, cell="lstm")),
+    "ras_elman": (RASModel, RASConfig, dict(hidden_size=4, kernel_size=3, source_positions=4, cell="elman")),
+    "ras_lstm": (RASModel, RASConfig, dict(hidden_size=4, kernel_size=3, source_positions=4, cell="lstm")),
     "lvt": (LVTModel, LVTConfig, dict(embed_dim=4, hidden_size=5, restricted_vocabulary=9)),
 }
 

@@ -46,7 +46,7 @@ from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossib
 
 @dataclass
 class ABSConfig(AttentiveConfig):
-    """The defaults are the paper's (Section 7.2)."""
+    """The defaults are the paper's."""
 
     context_size: int = field(
         default=5, metadata={"help": "words of the output that the next one depends on (C)"}

@@ -24,8 +24,7 @@ What we chose:
 - **The readout**, tanh(W_r ...), has the size of the embeddings; the paper only names a
   softmax layer.
 - "Most frequent" means first in the dictionary, as fairseq-preprocess sorts it.
-- The paper starts from word2vec embeddings of its own data. Here they are random; fairseq's
-  dictionary and `--finetune-from-model` are ways to others.
+- The paper starts from word2vec embeddings of its own data. Here they start at random.
 - Dropout, which the paper does not have, is there for small data. The small architecture
   restricts to 2,000 words, which the paper has as well (lvt2k): small data hardly have 5,000.
 """
@@ -56,7 +55,7 @@ OUTSIDE = -1e4
 
 @dataclass
 class LVTConfig(AttentiveConfig):
-    """The defaults are the paper's (Section 4.1)."""
+    """The defaults are the paper's."""
 
     embed_dim: int = field(default=200, metadata={"help": "size of the embeddings"})
     hidden_size: int = field(

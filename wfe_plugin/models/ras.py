@@ -14,10 +14,12 @@ Since z is compared with h and sums x, all of them have one size, d.
 
 What we chose:
 
-- q = 5 is the paper's. d = 512 is what we know of RAS-Elman, and we take the same for
-  RAS-LSTM. Of the training we know plain SGD on batches of 32 pairs; its rates are ours
-  (see the presets).
+- q = 5 is the paper's. We had no copy of its other settings to check against: d = 512 for
+  both decoders, and SGD on batches of 32 pairs, are to our knowledge; the learning rate
+  and the clipping of the presets are ours.
 - The LSTM is the usual one, with y_{t-1} and c_t as its input.
+- The first 256 words have position embeddings of their own, and later ones share the last:
+  the length of the source is often not limited, and a table must be.
 - h_0 is zero: the first attention is uniform. The decoder learns of the source by c_1.
 - The convolution has no bias: it would add the same to all scores. The other layers have
   biases.
@@ -45,13 +47,17 @@ from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossib
 
 @dataclass
 class RASConfig(AttentiveConfig):
-    """The defaults are the paper's, as far as we know them."""
+    """The defaults are the paper's, to our knowledge."""
 
     hidden_size: int = field(
         default=512, metadata={"help": "size of embeddings, aggregated words and states (d)"}
     )
     kernel_size: int = field(
         default=5, metadata={"help": "width of the convolution over the source (q), odd"}
+    )
+    source_positions: int = field(
+        default=256,
+        metadata={"help": "words of the source with a position embedding of their own; later ones share the last"},
     )
     cell: ChoiceEnum(["elman", "lstm"]) = field(
         default="elman", metadata={"help": "the recurrent cell of the decoder"}
@@ -61,10 +67,9 @@ class RASConfig(AttentiveConfig):
 class ConvolutionalEncoder(AttentiveEncoder):
     """z as keys and x as values."""
 
-    def __init__(self, dictionary, size: int, *args, kernel_size: int):
+    def __init__(self, dictionary, size: int, *args, positions: int, kernel_size: int):
         super().__init__(dictionary, size, *args)
-        # fairseq's padding symbol has no position: nothing is to be left out here.
-        self.embed_positions = nn.Embedding(self.max_source_positions, size)
+        self.embed_positions = nn.Embedding(positions, size)
         nn.init.uniform_(self.embed_positions.weight, -0.1, 0.1)
         self.aggregate = nn.Conv1d(
             size, size, kernel_size, padding=kernel_size // 2, bias=False
@@ -72,8 +77,9 @@ class ConvolutionalEncoder(AttentiveEncoder):
 
     def forward(self, src_tokens: Tensor, src_lengths: Tensor) -> AttendedSource:
         _, embedded, padding = self.read(src_tokens)
-        positions = self.embed_positions.weight[: src_tokens.size(1)]
-        placed = (embedded + positions).masked_fill(padding.unsqueeze(-1), 0.0)
+        places = torch.arange(src_tokens.size(1), device=src_tokens.device)
+        places = places.clamp(max=self.embed_positions.num_embeddings - 1)
+        placed = (embedded + self.embed_positions(places)).masked_fill(padding.unsqueeze(-1), 0.0)
         keys = self.aggregate(placed.transpose(1, 2)).transpose(1, 2)
         return AttendedSource(keys, embedded, padding)
 
@@ -119,7 +125,7 @@ class RASModel(CheckedEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: RASConfig, task) -> "RASModel":
-        refuse_impossible_sizes(cfg, ("hidden_size", "kernel_size"))
+        refuse_impossible_sizes(cfg, ("hidden_size", "kernel_size", "source_positions"))
         if cfg.kernel_size % 2 == 0:
             raise ValueError(f"--kernel-size is {cfg.kernel_size}; it must be odd")
         encoder = ConvolutionalEncoder(
@@ -127,6 +133,7 @@ class RASModel(CheckedEncoderDecoderModel):
             cfg.hidden_size,
             cfg.dropout,
             cfg.max_source_positions,
+            positions=cfg.source_positions,
             kernel_size=cfg.kernel_size,
         )
         decoder = RASDecoder(
