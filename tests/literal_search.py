@@ -29,7 +29,7 @@ class LiteralSearch:
         tokens = torch.tensor([source + [self.eos]])
         with torch.no_grad():
             self.encoder_out = model.encoder(tokens, torch.tensor([tokens.size(1)]))
-            r, g = model.estimate_frequencies(self.encoder_out)
+            r, g = self.estimate = model.estimate_frequencies(self.encoder_out, tokens)
         r, g = r[0].tolist(), g[0].tolist()
         self.r_hat = [max(0.0, x) for x in r]
         self.log_g_hat = [-math.log1p(math.exp(-x)) for x in g]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import toy_batch, toy_model, toy_sources, toy_task
+from toy import estimates, toy_batch, toy_model, toy_sources, toy_task
 
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
 from wfe_plugin.method.bound import add_log_mask, frequency_bound
@@ -18,7 +18,7 @@ from wfe_plugin.method.hurdle import (
     HurdleEstimator,
     hurdle_loss,
 )
-from wfe_plugin.models.wfe_lstm import corresponding_words
+from wfe_plugin.models.wfe_model import corresponding_words
 
 numbers = st.floats(-12, 12, width=32)
 
@@ -131,7 +131,7 @@ class TestModel:
         batch = toy_batch(task, toy_sources(4, 8))["net_input"]
 
         def estimate(tokens, lengths):
-            return model.estimate_frequencies(model.encoder(tokens, lengths))
+            return model.estimate_frequencies(model.encoder(tokens, lengths), tokens)
 
         together = estimate(batch["src_tokens"], batch["src_lengths"])
         for row, length in enumerate(batch["src_lengths"].tolist()):
@@ -145,8 +145,7 @@ class TestModel:
         model = toy_model(task, wfe_estimator="copying")
         batch = toy_batch(task, toy_sources(4, 8), toy_sources(4, 8, seed=1))
         _, _, logged = NLLWithWFECriterion(task)(model, batch)
-        net_input = batch["net_input"]
-        estimate = model.estimate_frequencies(model.encoder(net_input["src_tokens"], net_input["src_lengths"]))
+        estimate = estimates(model, batch)
         expected = 0.0
         for r, g, target in zip(*estimate, batch["target"]):
             words = [word for word in target.tolist() if word != PAD]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import FIRST_WORD, FixedEstimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
+from toy import FIRST_WORD, FixedEstimates, estimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 
 from wfe_plugin.generation.shortlist import ShortenedOutputs, ShortOutput, WordMoments, choose_words, output_layer_name
 from wfe_plugin.method.best_words import GROUP, SMALL_VOCABULARY, best_words
@@ -89,9 +89,8 @@ def test_the_search_is_among_the_words_of_the_shortlist(models, options):
     task, models = models
     source = toy_sources(1, WORDS, seed=3)
     batch = toy_batch(task, source)
-    net_input = batch["net_input"]
-    estimates = [m.estimate_frequencies(m.encoder(net_input["src_tokens"], net_input["src_lengths"])) for m in models]
-    a_hat = sum(e.r_hat for e in estimates) / len(models) * (sum(e.g_hat for e in estimates) / len(models))
+    found = [estimates(m, batch) for m in models]
+    a_hat = sum(e.r_hat for e in found) / len(models) * (sum(e.g_hat for e in found) / len(models))
     words = {*range(FIRST_WORD), *a_hat[0].topk(12).indices.tolist()}
     others = [word for word in range(len(task.target_dictionary)) if word not in words]
     with torch.no_grad():
@@ -100,7 +99,7 @@ def test_the_search_is_among_the_words_of_the_shortlist(models, options):
     torch.manual_seed(0)
     short = generate(task, models, batch, wfe_shortlist=12, **options)
     for model in models:  # the bound forbids them, so that they keep their share of the softmax
-        estimate = model.estimate_frequencies(model.encoder(net_input["src_tokens"], net_input["src_lengths"]))
+        estimate = estimates(model, batch)
         r, g = estimate.r.clone(), estimate.g.clone()
         r[:, others], g[:, others] = -1.0, -1e5
         model.wfe_head = FixedEstimates(r.tolist(), g.tolist())

@@ -13,12 +13,6 @@ from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel, wfe_lstm_tin
 WORDS = 8
 
 
-def estimates(model, batch):
-    net_input = batch["net_input"]
-    encoder_out = model.encoder(net_input["src_tokens"], net_input["src_lengths"])
-    return model.estimate_frequencies(encoder_out)
-
-
 class TestEncoder:
     """The padded run on CPUs must be the packed run of GPUs."""
 
@@ -74,26 +68,6 @@ class TestEncoder:
         real = ~out.padding
         assert (out.outputs[real] == 0).any()
         assert not (out.states[real] == 0).any()
-
-
-class TestEstimates:
-    def test_do_not_depend_on_the_batch(self):
-        task = toy_task(WORDS)
-        model = toy_model(task)
-        sources = toy_sources(6, WORDS)
-        batch = toy_batch(task, sources)
-        together = estimates(model, batch)
-        for place, number in enumerate(batch["id"].tolist()):
-            alone = estimates(model, toy_batch(task, [sources[number]]))
-            assert torch.allclose(together.r[place], alone.r[0], atol=1e-5)
-            assert torch.allclose(together.g[place], alone.g[0], atol=1e-5)
-
-    def test_training_returns_what_decoding_uses(self):
-        task = toy_task(WORDS)
-        model = toy_model(task)
-        batch = toy_batch(task, [[4, 5], [6]], [[4], [5]])
-        _, extra = model(**batch["net_input"])
-        assert torch.equal(extra["wfe"].whole().r, estimates(model, batch).r)
 
 
 def parameter_shapes(**config):

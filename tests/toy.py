@@ -99,6 +99,12 @@ def toy_batch(task, sources: List[List[int]], targets: Optional[List[List[int]]]
     return dataset.collater([dataset[i] for i in range(len(sources))])
 
 
+def estimates(model, batch) -> FrequencyEstimate:
+    tokens = batch["net_input"]["src_tokens"]
+    encoder_out = model.encoder(tokens, batch["net_input"]["src_lengths"])
+    return model.estimate_frequencies(encoder_out, tokens)
+
+
 def generate(task, models, batch, prefix_tokens=None, constraints=None, **options):
     """Hypotheses of each sentence, in the order that the sentences were given in."""
     settings = dict(beam=4, max_len_b=8, min_len=0, unnormalized=True)

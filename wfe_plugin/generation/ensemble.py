@@ -4,6 +4,7 @@ import math
 from typing import List, NamedTuple, Optional
 
 import torch
+from fairseq import utils
 from fairseq.sequence_generator import EnsembleModel
 from torch import Tensor
 
@@ -113,8 +114,13 @@ class BoundedEnsemble(EnsembleModel):
         prefix = net_input.pop(PREFIX_TOKENS, None)
         constraints = net_input.pop(CONSTRAINT_TOKENS, None)
         truth = net_input.pop(TRUE_FREQUENCIES, None)
+        # Some encoders move padding to the right and some leave it where it is. Here it is
+        # on the right for all, so that the attention of any model starts at the first word.
+        source = utils.convert_padding_direction(
+            net_input["src_tokens"], self.pad, left_to_right=True
+        )
+        net_input["src_tokens"] = source
         encoder_outs = super().forward_encoder(net_input)
-        source = net_input["src_tokens"]
         sentences = torch.arange(source.size(0), device=source.device)
         encoded = EncodedBatch(encoder_outs, sentences, None, prefix, constraints)
         if self.decoding == "off":
@@ -123,7 +129,7 @@ class BoundedEnsemble(EnsembleModel):
             # What a perfect estimator would say; the oracle has no use for gates.
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
-            estimate = self.average_estimate(encoder_outs)
+            estimate = self.average_estimate(encoder_outs, source)
         bound = self.bound_of_batch(estimate, prefix, constraints)
         encoded = encoded._replace(bound=bound)
         return self.shortened(encoded, estimate) if self.shortlist else encoded
@@ -159,9 +165,9 @@ class BoundedEnsemble(EnsembleModel):
             floor=self.floor(estimate.r, constraints),
         )
 
-    def average_estimate(self, encoder_outs) -> FrequencyEstimate:
+    def average_estimate(self, encoder_outs, source: Tensor) -> FrequencyEstimate:
         estimates = [
-            model.estimate_frequencies(encoder_out)
+            model.estimate_frequencies(encoder_out, source)
             for model, encoder_out in zip(self.models, encoder_outs)
         ]
         if len(estimates) == 1:

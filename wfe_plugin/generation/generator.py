@@ -222,8 +222,8 @@ class WFESequenceGenerator(SequenceGenerator):
     def alignment(self, source: Tensor, hypothesis):
         """Alignment of a hypothesis with its source, from the attention.
 
-        The LSTM encoder moves padding to the right, so that its attention
-        starts at the first word whichever side the batch is padded on.
+        The attention starts at the first word, whichever side the batch is padded on:
+        see :meth:`BoundedEnsemble.forward_encoder`.
         """
         source = utils.strip_pad(source, self.pad).cpu()
         attention = hypothesis["attention"][: source.numel()].transpose(0, 1).cpu()

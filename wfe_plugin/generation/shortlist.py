@@ -83,7 +83,7 @@ class ShortOutput(nn.Module):
 
     def __init__(self, layer: nn.Linear, moments: WordMoments, shift: float, words: Tensor):
         super().__init__()
-        self.weight = layer.weight.detach()[words]
+        self.weight = weight_of(layer)[words]
         self.bias = bias_of(layer)[words]
         others = moments - WordMoments.of(self.weight, self.bias - shift)
         # What rounding has left, if the shortlist is the whole vocabulary, is nothing.
@@ -102,6 +102,12 @@ class ShortOutput(nn.Module):
         return torch.cat((logits, others.unsqueeze(-1).type_as(logits)), dim=-1)
 
 
+def weight_of(layer: nn.Linear) -> Tensor:
+    for refresh in layer._forward_pre_hooks.values():
+        refresh(layer, None)  # weights that are normalised are so when the layer is called
+    return layer.weight.detach()
+
+
 def bias_of(layer: nn.Linear) -> Tensor:
     if layer.bias is None:
         return layer.weight.new_zeros(layer.out_features)
@@ -117,7 +123,7 @@ class ShortenedOutputs:
         self.layers = [getattr(d, name) for d, name in zip(self.decoders, self.names)]
         self.shifts = [bias_of(layer).float().max().item() for layer in self.layers]
         self.moments = [
-            WordMoments.of(layer.weight.detach(), bias_of(layer) - shift)
+            WordMoments.of(weight_of(layer), bias_of(layer) - shift)
             for layer, shift in zip(self.layers, self.shifts)
         ]
 

@@ -17,8 +17,11 @@ def refuse_impossible_sizes(cfg, names: Iterable[str]) -> None:
         raise ValueError(f"--dropout is {cfg.dropout}; it must be in [0, 1)")
 
 
-class CheckedEncoderDecoderModel(FairseqEncoderDecoderModel):
-    """Says when weights that are loaded do not fit. Embeddings are called `embed_tokens`."""
+class ChecksWeights:
+    """A mixin before an encoder-decoder model: says when weights that are loaded do not fit.
+
+    Embeddings are called `embed_tokens`, as in all of fairseq's models.
+    """
 
     def load_state_dict(self, state_dict, *args, **kwargs):
         """As fairseq's, but says when the vocabulary does not fit or training had diverged."""
@@ -38,3 +41,7 @@ class CheckedEncoderDecoderModel(FairseqEncoderDecoderModel):
                     "diverged, or the file is damaged; take an earlier checkpoint"
                 )
         return super().load_state_dict(state_dict, *args, **kwargs)
+
+
+class CheckedEncoderDecoderModel(ChecksWeights, FairseqEncoderDecoderModel):
+    """An encoder-decoder whose weights are checked when they are loaded."""

@@ -46,7 +46,7 @@ from wfe_plugin.models.attentive import (
     attend,
 )
 from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
-from wfe_plugin.models.wfe_lstm import corresponding_words
+from wfe_plugin.models.wfe_model import corresponding_words
 
 # The logit of words outside: no probability beside any word inside, but finite, so that
 # a hypothesis in which such a word was forced can still be ranked. Fits half precision.

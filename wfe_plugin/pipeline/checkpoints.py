@@ -1,5 +1,6 @@
 """What the pipelines read from fairseq's checkpoints."""
 
+import argparse
 import re
 import zipfile
 from pathlib import Path
@@ -60,3 +61,11 @@ def finished_epochs(directory: Path) -> List[Epoch]:
 def has_wfe(checkpoint: dict) -> bool:
     """Whether the model estimates word frequencies."""
     return any(name.startswith("wfe_head.") for name in checkpoint["model"])
+
+
+def has_positions(checkpoint: dict) -> bool:
+    """Whether the model has a table of as many positions as its options say: then they must stay.
+
+    So it is with fairseq's own models, whose options are no dataclass, and with none of ours.
+    """
+    return isinstance(checkpoint["cfg"].get("model"), argparse.Namespace)

@@ -36,6 +36,7 @@ class Decoding:
     beam: int
     nbest: int = 1
     threads: Optional[int] = None
+    any_length: bool = True  # whether the models take longer text than they were trained on
     extra: Sequence[str] = field(default_factory=list)  # for the fairseq command
     on_sentence: Callable[[int], None] = lambda count: None  # told how many are done
 
@@ -47,8 +48,9 @@ class Decoding:
         positions = {f"max_{side}_positions": ANY_LENGTH for side in SIDES}
         for name, value in positions.items():
             options += ["--" + name.replace("_", "-"), str(value)]
-        options += ["--model-overrides", repr(positions), "--no-progress-bar"]
-        return [*options, *self.extra]
+        if self.any_length:
+            options += ["--model-overrides", repr(positions)]
+        return [*options, "--no-progress-bar", *self.extra]
 
 
 def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypothesis]]:

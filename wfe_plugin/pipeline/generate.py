@@ -165,7 +165,15 @@ class Generation:
             raise PipelineError(f"{without[0]}: estimates no word frequencies; use --decoding off")
         say(f"{len(models)} model(s), --decoding {mode}, beam {args.beam}")
         self.decoding = decode.Decoding(
-            self.data, models, mode, args.beam, args.nbest, args.threads, extra, on_sentence=self.show
+            self.data,
+            models,
+            mode,
+            args.beam,
+            args.nbest,
+            args.threads,
+            not any(checkpoints.has_positions(state) for state in states),
+            extra,
+            on_sentence=self.show,
         )
         self.references = args.references or []
 

@@ -48,18 +48,20 @@ def _sizes(embedding: int, hidden: int, layers: int) -> List[str]:
 
 # Half the learning rate after each epoch without a better validation score.
 _HALVING = ("--lr-scheduler", "reduce_lr_on_plateau", "--lr-shrink", "0.5", "--lr-patience", "0")
+# As Transformers are trained, with a shorter start, since small data have few updates.
+_WARMING_UP = ("--adam-betas", "(0.9, 0.98)", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "500")
 
 
-def _small(description: str, architecture: str, learning_rate: str) -> Preset:
-    """A system of Table 3 with the sizes and the training of the preset `small`, as far as they apply."""
+def _small(description: str, architecture: str, learning_rate: str, *more: str, takes_wfe: bool = False) -> Preset:
+    """Another system with the sizes and the training of the preset `small`, as far as they apply."""
     return Preset(
         description=f"{description}, for a CPU or one GPU and some ten thousand pairs; Adam",
         batch_size=32,
         epochs=12,
         patience=3,
         options=("--arch", architecture),
-        phases=(Phase(("--optimizer", "adam", "--lr", learning_rate, "--clip-norm", "5")),),
-        takes_wfe=False,
+        phases=(Phase(("--optimizer", "adam", "--lr", learning_rate, "--clip-norm", "5", *more)),),
+        takes_wfe=takes_wfe,
     )
 
 
@@ -84,6 +86,10 @@ PRESETS = {
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=128, hidden=160, layers=1)),
         phases=(Phase(("--optimizer", "adam", "--lr", "0.002", "--clip-norm", "5")),),
     ),
+    "transformer-small": _small(
+        "a Transformer with two layers, D=128, 4 heads", "wfe_transformer_small", "0.001", *_WARMING_UP, takes_wfe=True
+    ),
+    "fconv-small": _small("convolutions, three layers of 128", "wfe_fconv_small", "0.001", takes_wfe=True),
     # The other systems of the paper's Table 3. What their own papers leave open is ours: see their models.
     "abs": Preset(
         description="ABS of Rush et al. (2015), sizes and SGD as there",

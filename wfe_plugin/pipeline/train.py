@@ -21,7 +21,7 @@ from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
-from wfe_plugin.models.wfe_lstm import ESTIMATORS
+from wfe_plugin.models.wfe_model import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.base_model import RECORD, BaseModel
 from wfe_plugin.pipeline.binarized import check_set
@@ -89,7 +89,8 @@ MANAGED = (
     "--no-last-checkpoints --no-save --no-save-optimizer-state --save-interval --save-interval-updates "
     "--validate-interval --validate-interval-updates --disable-validation --stop-min-lr --reset-optimizer "
     "--reset-lr-scheduler --reset-dataloader --reset-meters --finetune-from-model --continue-once "
-    "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe --wfe-only --wfe-estimator "
+    "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe --wfe-only --wfe-new-head "
+    "--wfe-estimator "
     "--distributed-world-size --distributed-rank --distributed-init-method --distributed-port "
     "--distributed-no-spawn --distributed-num-procs --device-id --nprocs-per-node --distributed-backend "
     # The task sets the first; the second changes the batches when a training continues.
@@ -441,6 +442,7 @@ class Training:
                     mode="off" if self.baseline else "full",
                     beam=5,
                     threads=self.args.threads,
+                    any_length=not checkpoints.has_positions(checkpoints.load(epoch.path)),
                     extra=["--cpu"] if "--cpu" in self.extra else [],
                 ),
                 "valid",
