@@ -239,7 +239,7 @@ def command(data, *more, preset="paper", last=0):
 
 @pytest.mark.parametrize(
     "last, optimizer, lr, clip, reset",
-    [(0, "adam", "0.001", "10", False), (4, "adam", "0.001", "10", False),
+    [(0, "torch_adam", "0.001", "10", False), (4, "torch_adam", "0.001", "10", False),
      (5, "sgd", "0.01", "5", True), (6, "sgd", "0.01", "5", False)],
 )  # fmt: skip
 def test_the_paper_preset_is_table_1(data, last, optimizer, lr, clip, reset):

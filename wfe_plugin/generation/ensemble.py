@@ -8,6 +8,8 @@ from fairseq.sequence_generator import EnsembleModel
 from torch import Tensor
 
 from wfe_plugin.generation.alternatives import Alternatives
+from wfe_plugin.generation.shortlist import choose_words
+from wfe_plugin.method.best_words import best_words
 from wfe_plugin.method.bound import (
     LAST_RESORT,
     FrequencyBound,
@@ -15,6 +17,7 @@ from wfe_plugin.method.bound import (
     frequency_bound,
     occurrences,
     select_sentences,
+    select_words,
 )
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.ngram_blocking import repeating_words
@@ -26,6 +29,11 @@ PREFIX_TOKENS = "wfe_prefix_tokens"
 CONSTRAINT_TOKENS = "wfe_constraint_tokens"
 # Likewise, but for the oracle: a* of the batch, (sentences, vocabulary).
 TRUE_FREQUENCIES = "wfe_true_frequencies"
+# The batch as `forward_encoder` made it, when the search asks for it again.
+ENCODED = "wfe_encoded"
+
+# Scores that are worked on at a time: few enough for the cache of a processor.
+SLICE_NUMBERS = 1 << 20
 
 
 class EncodedBatch(NamedTuple):
@@ -40,6 +48,20 @@ class EncodedBatch(NamedTuple):
     bound: Optional[FrequencyBound]  # of the sentences that are left; None: no bound
     prefix_tokens: Optional[Tensor]  # (sentences left, length)
     constraint_tokens: Optional[Tensor]  # (sentences left, number)
+    # The search's vocabulary, ascending; None: all words. All word indices of the
+    # search, the prefix included, are places in this list.
+    words: Optional[Tensor] = None
+
+    def slice(self, sentences: slice) -> "EncodedBatch":
+        """What the work on scores needs of some of the sentences that are left."""
+        prefix, constraints = (
+            None if words is None else words[sentences]
+            for words in (self.prefix_tokens, self.constraint_tokens)
+        )
+        bound = self.bound and select_sentences(self.bound, sentences)
+        return self._replace(
+            bound=bound, prefix_tokens=prefix, constraint_tokens=constraints
+        )
 
 
 class BoundedEnsemble(EnsembleModel):
@@ -55,6 +77,8 @@ class BoundedEnsemble(EnsembleModel):
         bound_eos: bound EOS as any other word
         alternatives: what else is to be done against repetition at each step; its
             ranking of outputs is the generator's business
+        shortlist: search among so many words of each sentence of a batch only,
+            those that are estimated to occur most; 0 means among all words
     """
 
     def __init__(
@@ -65,6 +89,7 @@ class BoundedEnsemble(EnsembleModel):
         decoding: str = "full",
         bound_eos: bool = False,
         alternatives: Alternatives = Alternatives(),
+        shortlist: int = 0,
     ):
         super().__init__(models)
         self.pad = pad
@@ -75,8 +100,15 @@ class BoundedEnsemble(EnsembleModel):
         self.ignored_words = None
         if alternatives.ignored_words:
             self.ignored_words = torch.tensor(alternatives.ignored_words)
+        self.shortlist = shortlist
+        # How many words of each hypothesis the search is shown beside the special
+        # symbols; 0: all. The generator sets it for each batch.
+        self.candidates_wanted = 0
+        self.candidates: Optional[Tensor] = None  # those words, (rows, columns)
 
     def forward_encoder(self, net_input) -> EncodedBatch:
+        if ENCODED in net_input:
+            return net_input[ENCODED]
         net_input = dict(net_input)
         prefix = net_input.pop(PREFIX_TOKENS, None)
         constraints = net_input.pop(CONSTRAINT_TOKENS, None)
@@ -84,23 +116,41 @@ class BoundedEnsemble(EnsembleModel):
         encoder_outs = super().forward_encoder(net_input)
         source = net_input["src_tokens"]
         sentences = torch.arange(source.size(0), device=source.device)
-        bound = None
-        if self.decoding != "off":
-            bound = self.bound_of_batch(encoder_outs, truth, prefix, constraints)
-        return EncodedBatch(encoder_outs, sentences, bound, prefix, constraints)
-
-    def bound_of_batch(
-        self,
-        encoder_outs,
-        truth: Optional[Tensor],
-        prefix: Optional[Tensor],
-        constraints: Optional[Tensor],
-    ) -> FrequencyBound:
+        encoded = EncodedBatch(encoder_outs, sentences, None, prefix, constraints)
+        if self.decoding == "off":
+            return encoded
         if self.decoding == "oracle":
             # What a perfect estimator would say; the oracle has no use for gates.
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
             estimate = self.average_estimate(encoder_outs)
+        bound = self.bound_of_batch(estimate, prefix, constraints)
+        encoded = encoded._replace(bound=bound)
+        return self.shortened(encoded, estimate) if self.shortlist else encoded
+
+    def shortened(self, encoded: EncodedBatch, estimate) -> EncodedBatch:
+        """The batch with a vocabulary of its own."""
+        special = torch.arange(self.special_symbols, device=estimate.r.device)
+        prefix = encoded.prefix_tokens
+        always = [special] if prefix is None else [special, prefix]
+        words = choose_words(estimate.a_hat, self.shortlist, always)
+        return encoded._replace(
+            words=words,
+            bound=select_words(encoded.bound, words),
+            prefix_tokens=prefix if prefix is None else torch.searchsorted(words, prefix),
+        )
+
+    @property
+    def special_symbols(self) -> int:
+        """How many there are; they come first in fairseq's dictionaries."""
+        return self.single_model.decoder.dictionary.nspecial
+
+    def bound_of_batch(
+        self,
+        estimate: FrequencyEstimate,
+        prefix: Optional[Tensor],
+        constraints: Optional[Tensor],
+    ) -> FrequencyBound:
         return frequency_bound(
             estimate,
             self.decoding,
@@ -181,15 +231,97 @@ class BoundedEnsemble(EnsembleModel):
     def forward_decoder(
         self, tokens, encoded: EncodedBatch, incremental_states, temperature=1.0
     ):
-        lprobs, attention = super().forward_decoder(
-            tokens, encoded.encoder_outs, incremental_states, temperature
-        )
+        generated = tokens[:, 1:]  # fairseq's start symbol is not a word
+        if encoded.words is not None:
+            tokens = encoded.words[tokens]
+        if self.candidates_wanted > 0 and self.models_size == 1:
+            scores, attention = self.logits(tokens, encoded, incremental_states)
+            scores = scores.div_(temperature) if temperature != 1.0 else scores
+            normalize = self.normalized
+        else:
+            scores, attention = super().forward_decoder(
+                tokens, encoded.encoder_outs, incremental_states, temperature
+            )
+            normalize = None
         if self.alternatives.coverage_penalty > 0 and attention is None:
             raise ValueError(
                 "--coverage-penalty needs the model's attention to the source, and this "
                 "model shows none"
             )
-        generated = tokens[:, 1:]  # fairseq's start symbol is not a word
+        if self.candidates_wanted > 0:
+            return self.best_candidates(scores, generated, encoded, normalize), attention
+        scores = self.without_other_words(scores, encoded).contiguous()
+        return self.adjusted(scores, generated, encoded), attention
+
+    def without_other_words(self, scores: Tensor, encoded: EncodedBatch) -> Tensor:
+        """Behind a shortlist stands what all other words have together."""
+        return scores if encoded.words is None else scores[:, :-1]
+
+    def logits(self, tokens, encoded: EncodedBatch, incremental_states):
+        """Of the single model: (rows, vocabulary); attention (rows, time) or None."""
+        keywords = {"encoder_out": encoded.encoder_outs[0]}
+        if self.has_incremental_states():
+            keywords["incremental_state"] = incremental_states[0]
+        logits, extra = self.single_model.decoder(tokens, **keywords)
+        attention = extra.get("attn") if isinstance(extra, dict) else extra
+        if isinstance(attention, (list, tuple)):
+            attention = attention[0]
+        return logits[:, -1], None if attention is None else attention[:, -1]
+
+    def normalized(self, logits: Tensor) -> Tensor:
+        """(rows, vocabulary), at least in float32."""
+        return self.single_model.get_normalized_probs(
+            (logits, None), log_probs=True, sample=None
+        )
+
+    def best_candidates(
+        self, scores: Tensor, generated: Tensor, encoded: EncodedBatch, normalize
+    ) -> Tensor:
+        """The scores of the special symbols and of the best words of each hypothesis.
+
+        All that a search wants are the best words. The scores of few sentences
+        at a time are normalised, masked and searched through while they are in
+        the processor's cache. `candidates` tells which words they are.
+
+        Args:
+            scores: (rows, vocabulary), log-probabilities or, with *normalize*, logits
+
+        Returns:
+            (rows, number of special symbols + number of candidates wanted)
+        """
+        rows, vocabulary = scores.shape
+        special = self.special_symbols
+        sentences = torch.unique_consecutive(encoded.sentence).numel()
+        beam = rows // sentences
+        step = sentences
+        if scores.device.type == "cpu":
+            step = max(1, SLICE_NUMBERS // (beam * vocabulary))
+        found_scores, found_words = [], []
+        for start in range(0, sentences, step):
+            part = slice(start * beam, (start + step) * beam)
+            some = scores[part] if normalize is None else normalize(scores[part])
+            some = self.adjusted(
+                self.without_other_words(some, encoded),
+                generated[part],
+                encoded.slice(slice(start, start + step)),
+            )
+            best, words = best_words(some[:, special:], self.candidates_wanted)
+            found_scores.append(torch.cat((some[:, :special], best), dim=1))
+            found_words.append(words + special)
+        words = torch.cat(found_words)
+        symbols = torch.arange(special, device=words.device).expand(rows, -1)
+        self.candidates = torch.cat((symbols, words), dim=1)
+        return torch.cat(found_scores)
+
+    def adjusted(
+        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
+    ) -> Tensor:
+        """Log-probabilities under the bound and its alternatives, in place.
+
+        Args:
+            lprobs: (rows, vocabulary)
+            generated: (rows, words so far)
+        """
         if generated.size(1) > 0 and self.alternatives.penalizes_words:
             self.penalize_words(lprobs, generated)
         if encoded.bound is not None:
@@ -198,7 +330,7 @@ class BoundedEnsemble(EnsembleModel):
             self.cap_words(lprobs, generated, encoded)
         if self.alternatives.no_repeat_ngram_size > 0:
             self.block_ngrams(lprobs, generated, encoded)
-        return lprobs, attention
+        return lprobs
 
     def penalize_words(self, lprobs: Tensor, generated: Tensor) -> None:
         penalized = penalize(
@@ -237,11 +369,12 @@ class BoundedEnsemble(EnsembleModel):
     ) -> None:
         """Forbid what would repeat an n-gram, but never EOS or a forced word."""
         ignored = self.ignored_words
+        if ignored is not None:
+            ignored = ignored.to(generated.device)
+            if encoded.words is not None:
+                ignored = torch.isin(encoded.words, ignored).nonzero().view(-1)
         blocked = repeating_words(
-            generated,
-            self.alternatives.no_repeat_ngram_size,
-            self.pad,
-            None if ignored is None else ignored.to(generated.device),
+            generated, self.alternatives.no_repeat_ngram_size, self.pad, ignored
         )
         allowed = [torch.full_like(generated[:, :1], self.eos)]
         step = generated.size(1)

@@ -1,7 +1,9 @@
 """Beam search (Figure 1 of the paper) under the frequency bound."""
 
+import itertools
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import List, Optional
+from typing import Iterator, List, Optional
 
 import torch
 from fairseq import search, utils
@@ -11,11 +13,14 @@ from torch import Tensor
 from wfe_plugin.generation.alternatives import Alternatives
 from wfe_plugin.generation.ensemble import (
     CONSTRAINT_TOKENS,
+    ENCODED,
     PREFIX_TOKENS,
     TRUE_FREQUENCIES,
     BoundedEnsemble,
+    EncodedBatch,
 )
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
+from wfe_plugin.generation.shortlist import ShortenedOutputs
 from wfe_plugin.method.coverage import coverage_penalty, length_penalty
 from wfe_plugin.method.loss import true_frequencies
 
@@ -35,6 +40,7 @@ class WFESequenceGenerator(SequenceGenerator):
         bound_eos: bound EOS as any other word; by default it is exempt
         alternatives: what else is to be done against repetition; the size of
             n-grams is fairseq's argument
+        shortlist: search among so many words of each sentence only; 0: among all
         print_alignment: `hard` or `soft`: add alignments from the attention
     """
 
@@ -46,6 +52,7 @@ class WFESequenceGenerator(SequenceGenerator):
         decoding: str = "full",
         bound_eos: bool = False,
         alternatives: Alternatives = Alternatives(),
+        shortlist: int = 0,
         min_len: int = 1,
         no_repeat_ngram_size: int = 0,
         search_strategy: Optional[search.Search] = None,
@@ -61,17 +68,20 @@ class WFESequenceGenerator(SequenceGenerator):
             decoding=decoding,
             bound_eos=bound_eos,
             alternatives=alternatives,
+            shortlist=shortlist,
         )
         super().__init__(
             ensemble,
             tgt_dict,
             # Applied by MinimumLength, which knows when budgets are spent.
             min_len=0,
-            search_strategy=WatchedSearch(search_strategy),
+            search_strategy=WatchedSearch(search_strategy, ensemble),
             **kwargs,
         )
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
         self.oracle = decoding == "oracle"
+        if shortlist > 0:
+            self.outputs = ShortenedOutputs([model.decoder for model in models])
         self.print_alignment = print_alignment
         self.alternatives = alternatives
         if print_alignment is not None or alternatives.coverage_penalty > 0:
@@ -103,12 +113,18 @@ class WFESequenceGenerator(SequenceGenerator):
             )
         if self.oracle:
             net_input[TRUE_FREQUENCIES] = self.true_frequencies(sample)
-        finalized = super()._generate(
-            {**sample, "net_input": net_input},
-            prefix_tokens=prefix_tokens,
-            constraints=constraints,
-            bos_token=bos_token,
-        )
+        encoded = self.model.forward_encoder(net_input)
+        net_input[ENCODED] = encoded
+        with self.vocabulary_of(encoded):
+            finalized = super()._generate(
+                {**sample, "net_input": net_input},
+                prefix_tokens=encoded.prefix_tokens,
+                constraints=constraints,
+                bos_token=bos_token,
+            )
+        if encoded.words is not None:
+            for hypothesis in itertools.chain.from_iterable(finalized):
+                hypothesis["tokens"] = encoded.words[hypothesis["tokens"]]
         if not all(finalized):
             raise ValueError(
                 "no output within the maximum length meets the constraints of a "
@@ -121,6 +137,38 @@ class WFESequenceGenerator(SequenceGenerator):
                 for hypotheses, length in zip(finalized, source_length)
             ]
         return finalized
+
+    @contextmanager
+    def vocabulary_of(self, encoded: EncodedBatch) -> Iterator[None]:
+        """Search in the vocabulary of a batch, and among each hypothesis's best words.
+
+        A plain beam search needs no more than twice as many words of a hypothesis
+        as the beam is wide. Whatever else looks at scores may want any word.
+        """
+        whole = self.vocab_size
+        if encoded.words is not None:
+            self.vocab_size = encoded.words.numel()
+        plain = (
+            type(self.search.search) is search.BeamSearch
+            and encoded.prefix_tokens is None
+            and self.lm_model is None
+            and self.token_indices_to_suppress is None
+        )
+        self.model.candidates = None
+        self.model.candidates_wanted = 0
+        if plain:
+            special = self.model.special_symbols
+            wanted = min(2 * self.beam_size, self.vocab_size - special)
+            self.model.candidates_wanted = wanted
+            self.vocab_size = special + wanted
+        try:
+            if encoded.words is None:
+                yield
+            else:
+                with self.outputs.to(encoded.words):
+                    yield
+        finally:
+            self.vocab_size = whole
 
     def ranked(self, hypotheses: List[dict], source_length: Tensor) -> List[dict]:
         """The outputs of one sentence by the score of Wu et al. (2016)."""

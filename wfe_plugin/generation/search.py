@@ -13,10 +13,16 @@ class WatchedSearch:
     impossible ones to the maximum length, and then fail.
 
     `can_go_on` holds, after each step, a list of bool, one a sentence.
+
+    Args:
+        search: fairseq's strategy
+        ensemble: whose `candidates` tell which word each column of scores is, if
+            it shows the best words of each hypothesis only
     """
 
-    def __init__(self, search):
+    def __init__(self, search, ensemble):
         self.search = search
+        self.ensemble = ensemble
         # If every hypothesis that is left is impossible at the maximum length,
         # end with what is there.
         self.stop_on_max_len = True
@@ -51,6 +57,9 @@ class WatchedSearch:
         scores, words, beams = self.search.step(
             step, lprobs, scores, prev_output_tokens, original_batch_idxs
         )
+        if self.ensemble.candidates is not None:
+            candidates = self.ensemble.candidates.view(sentences, -1)
+            words = candidates.gather(1, beams * vocabulary + words)
         extensible = torch.isfinite(scores) & words.ne(self.search.eos)
         extensible &= ~finished.gather(1, beams)
         self.can_go_on = extensible.any(dim=1).tolist()

@@ -86,13 +86,15 @@ def frequency_bound(
     return FrequencyBound(budget, log_gate, floor, first_mask)
 
 
-def select_sentences(bound: FrequencyBound, sentences: Tensor) -> FrequencyBound:
-    """The bound of the given sentences (indices), in that order."""
+def select_sentences(bound: FrequencyBound, sentences) -> FrequencyBound:
+    """The bound of the given sentences (indices, or a slice), in that order."""
+    return FrequencyBound(*(None if field is None else field[sentences] for field in bound))
+
+
+def select_words(bound: FrequencyBound, words: Tensor) -> FrequencyBound:
+    """The bound of the given words (indices) only."""
     return FrequencyBound(
-        *(
-            None if field is None else field.index_select(0, sentences)
-            for field in bound
-        )
+        *(None if field is None else field.index_select(1, words) for field in bound)
     )
 
 
@@ -109,7 +111,9 @@ def occurrences(words: Tensor) -> Tensor:
 
 
 def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Tensor:
-    """log Softmax(o_j) + ã_j for every hypothesis (Equations 2 and 4).
+    """log Softmax(o_j) + ã_j for every hypothesis (Equations 2 and 4), in place.
+
+    Beyond one addition over all words, the work is at the words generated so far.
 
     Args:
         lprobs: (rows, vocabulary), log-probabilities of the next word; the rows
@@ -119,19 +123,19 @@ def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Te
         generated: (rows, words so far), without the start symbol
 
     Returns:
-        (rows, vocabulary), a new tensor
+        *lprobs*
     """
-    rows, vocabulary = lprobs.shape
     sentences = bound.budget.size(0)
-    masked = lprobs.view(sentences, -1, vocabulary) + bound.first_mask.unsqueeze(1)
-    masked = masked.view(rows, vocabulary)
     if generated.size(1) > 0:
         budget, log_gate, floor = at_words(bound, generated.reshape(sentences, -1))
         # Equation 5: r̃_j = r̂ less one for each time that the word was generated.
         spent = occurrences(generated).view_as(budget)
         mask = log_mask(budget - spent, log_gate, floor).view_as(generated)
-        masked.scatter_(1, generated, lprobs.gather(1, generated) + mask)
-    return masked
+        masked = lprobs.gather(1, generated) + mask
+    lprobs.unflatten(0, (sentences, -1)).add_(bound.first_mask.unsqueeze(1))
+    if generated.size(1) > 0:
+        lprobs.scatter_(1, generated, masked)
+    return lprobs
 
 
 def at_words(bound: FrequencyBound, words: Tensor):

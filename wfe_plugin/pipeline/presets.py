@@ -46,7 +46,7 @@ PRESETS = {
         patience=3,
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=200, hidden=400, layers=2)),
         phases=(
-            Phase(("--optimizer", "adam", "--lr", "0.001", "--clip-norm", "10"), last_epoch=5),
+            Phase(("--optimizer", "torch_adam", "--lr", "0.001", "--clip-norm", "10"), last_epoch=5),
             Phase(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
         ),
     ),
