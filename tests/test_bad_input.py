@@ -4,6 +4,7 @@ Commands are called in this process. What stays in the files of a command's own 
 repeated here.
 """
 
+import fileinput
 import json
 import logging
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from fairseq import options
+from fairseq import options, tasks
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq_cli import generate as fairseq_generate
 from fairseq_cli import preprocess as fairseq_preprocess
@@ -30,6 +31,7 @@ from wfe_plugin.cli import evaluate, frequencies
 from wfe_plugin.cli import experiment as experiment_cli
 from wfe_plugin.pipeline import child, decode, generate, preprocess, train, treat
 from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.tasks.summarization_wfe import SummarizationWFETask
 
 PLUGIN = str(Path(wfe_plugin.__file__).parent)
@@ -64,10 +66,13 @@ def binarize(directory, words):
 def checkpoint(data, *more):
     """What fairseq-train saves, of a model that has learnt nothing."""
     sizes = [f"--{side}-{name}=3" for side in ("encoder", "decoder") for name in ("embed-dim", "hidden-size")]
-    arguments = [str(data), *TASK, "--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", *sizes, *more]
+    return state_of([str(data), *TASK, "--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", *sizes, *more])
+
+
+def state_of(arguments):
     config = convert_namespace_to_omegaconf(options.parse_args_and_arch(options.get_training_parser(), arguments))
     torch.manual_seed(0)
-    model = SummarizationWFETask.setup_task(config.task).build_model(config.model)
+    model = tasks.setup_task(config.task).build_model(config.model)
     history = {"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}
     return {
         "args": None,
@@ -193,6 +198,7 @@ def fairseq(main, parser, *arguments):
     [
         *((["--path", name], "the checkpoint cannot be loaded: ") for name in HOSTILE),
         *((["--path", f"{name}.pt"], "damaged, cut short") for name in ("cut", "empty", "text")),
+        *((["--path", f"{name}.pt"], "holds no model that can be used here") for name in ("list", "bare", "no-cfg")),
         (["--path", "nowhere.pt"], "Model file not found: nowhere.pt"),
         (["--path", "good.pt", "--gen-subset", "tset"], "Dataset not found: tset (data)"),
         (["--path", "no-head.pt"], "use --wfe-decoding off"),
@@ -214,12 +220,17 @@ def test_fairseq_generate(world, arguments, message):
         ("nowhere", "nowhere/dict.source.txt: No such file"),
         ("other", "the model was trained with 7 source words, but the data have 8"),
         ("no-vocabulary", "dict.target.txt: not a vocabulary of fairseq-preprocess"),
+        ("no-words", "dict.target.txt: the vocabulary has no words"),
+        ("cut-short", "cut-short: the set 'test' is empty, damaged or cut short"),
     ],
 )
 def test_data_for_fairseq_generate(world, monkeypatch, data, message):
-    if data == "no-vocabulary":
+    if data not in ("nowhere", "other"):
         shutil.copytree("data", data, dirs_exist_ok=True)
-        Path(data, "dict.target.txt").write_text("a\n")
+    if data in ("no-vocabulary", "no-words"):
+        Path(data, "dict.target.txt").write_text("a\n" if data == "no-vocabulary" else "")
+    if data == "cut-short":
+        os.truncate("cut-short/test.source-target.source.bin", 5)
     arguments = ["--path", "good.pt"]
     args = options.parse_args_and_arch(options.get_generation_parser(), [data, *TASK, *arguments])
     with pytest.raises(Exception) as raised:
@@ -234,6 +245,18 @@ def test_hostile_checkpoints_for_fairseq_validate(world, name):
     assert not (world / "VICTIM").exists()
 
 
+def test_data_without_summaries(world, tmp_path, capsys):
+    data = shutil.copytree("data", tmp_path / "data")
+    (data / "test.source-target.target.idx").unlink()
+    refused(frequencies.main, ["--model", "good.pt", "--data", str(data)], "the 'test' set has no summaries", capsys)
+
+
+def test_the_longest_line_can_be_decoded():
+    """At worst each character is a word, once lower-cased: this one becomes two. The last word is the end."""
+    line = treat.Treatment(treat.Settings(lowercase=True)).normalize("\u0130" * MAX_CHARACTERS)
+    assert len(line) + 1 == decode.ANY_LENGTH
+
+
 def test_mistakes_of_the_plugin_keep_their_traceback():
     """Only what is raised on purpose is addressed to users."""
     with pytest.raises(ValueError) as raised:
@@ -245,10 +268,20 @@ def test_mistakes_of_the_plugin_keep_their_traceback():
 
 
 def test_text_in_another_encoding():
-    """As fairseq-interactive meets it on its standard input."""
     with pytest.raises(ValueError) as raised:
         b"caf\xe9 au lait".decode("utf-8")
-    assert plain_errors.message(raised.value).startswith("a text is not UTF-8 (byte 0xe9): convert it")
+    assert plain_errors.message(raised.value).startswith("a text: not UTF-8 (byte 0xe9): convert it")
+
+
+@pytest.mark.parametrize("before", [0, 1, 5000])
+def test_text_in_another_encoding_for_fairseq_interactive(tmp_path, monkeypatch, before):
+    path = tmp_path / "text"
+    path.write_bytes(b"a line\n" * before + b"caf\xe9 au lait\nanother line\n")
+    monkeypatch.setattr(fileinput, "_state", None)
+    with pytest.raises(ValueError) as raised:
+        with fileinput.input([str(path)], openhook=fileinput.hook_encoded("utf-8")) as lines:  # as it does
+            list(lines)
+    assert plain_errors.message(raised.value).startswith(f"{path}:{before + 1}: not UTF-8 (byte 0xe9)")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def test_loss_against_literal_loops():
         assert log["ntokens"] == 9
 
 
+def test_data_without_summaries():
+    """As fairseq makes batches where the file of the target language is missing."""
+    task = toy_task(WORDS)
+    with pytest.raises(ValueError, match="no summaries to learn from"):
+        criterion_of(task)(toy_model(task, 1), toy_batch(task, SOURCES))
+
+
 def test_average_over_tokens():
     task = toy_task(WORDS)
     batch = toy_batch(task, SOURCES, TARGETS)

@@ -112,7 +112,7 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[experiment]\nbeams = 1 five\n", "[experiment] beams: 'five' is not a whole number"),
         (DATA + "[experiment]\nbeams = 0\n", "[experiment] beams: '0' is not a whole number of at least 1"),
         (DATA + "[experiment]\nseeds = 1 1\n", "[experiment] seeds: a number stands twice"),
-        (DATA + "[experiment]\npreset = big\n", "[experiment] preset: 'big' is not one of small, paper"),
+        (DATA + "[experiment]\npreset = big\n", "[experiment] preset: 'big' is not one of paper, small, abs"),
         (DATA + "[experiment]\nbaseline = X\n", "[experiment] baseline: 'X' is not one of EncDec"),
         (DATA + "[experiment]\ntraining options = 'a\n", "[experiment] training options: No closing quotation"),
         (DATA + "[system A]\n", "[system A] training: is missing"),
@@ -121,6 +121,19 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
         (DATA + "[training A]\nadd wfe to = B\n", "[training A] add wfe to: 'B' is not one of"),
         (DATA + "[training A]\nbaseline = yes\nadd wfe to = A\n", "add wfe to: a baseline estimates no frequencies"),
+        (DATA + "[training A]\npreset = big\n", "[training A] preset: 'big' is not one of paper, small, abs"),
+        (DATA + "[training A]\npreset = abs\nadd wfe to = A\n", "add wfe to: a baseline estimates no frequencies"),
+        (DATA + "[training A]\npreset = mrt\n", "[training A] start from: preset mrt needs it"),
+        (DATA + "[training A]\nstart from = A\n", "[training A] start from: preset small does not take it"),
+        (DATA + "[training A]\npreset = mrt\nstart from = A\n", "[training A] start from: 'A' is not one of"),
+        (
+            DATA + "[training B]\n[training A]\npreset = mrt\nstart from = B\nbaseline = yes\n",
+            "[training A] baseline: has no use beside 'start from'",
+        ),
+        (
+            DATA + "[training A]\npreset = abs\n[training B]\nadd wfe to = A\n",
+            "[training B] add wfe to: 'A' has another preset, abs",
+        ),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
         (SYSTEMS + "tune =\n", "[system B] tune: is empty; write, for example: --repetition-penalty 1.1"),
@@ -186,6 +199,28 @@ training = Added""")
     for seed, call in zip((1, 2), trained[2:]):
         assert f"--add-wfe {world.out}/models/EncDec-seed{seed} --seed {seed}" in call
         assert call.endswith("--estimator copying")
+
+
+def test_trainings_that_build_on_each_other_come_in_turn(world, capsys):  # noqa: F811
+    world.edit("[system EncDec+WFE]\ntraining = EncDec+WFE", """
+[training EncDec]
+baseline = yes
+[training MRT]
+preset = mrt
+start from = EncDec
+[training Added]
+add wfe to = MRT
+[system Added]
+training = Added""")
+    assert world.run("--jobs", "2") == 0
+    trained = [call for call in world.calls() if call.startswith("train ")]
+    kinds = ["--baseline", "--baseline", "--preset mrt --from", "--preset mrt --from", "--add-wfe", "--add-wfe"]
+    assert len(trained) == 6
+    for kind, call in zip(kinds, trained):
+        assert kind in call and sum(word in call for word in ("--baseline", "--from", "--add-wfe")) == 1
+    for seed in (1, 2):
+        assert any(f"--from {world.out}/models/EncDec-seed{seed} --seed {seed}" in call for call in trained[2:4])
+        assert any(f"--add-wfe {world.out}/models/MRT-seed{seed} --seed {seed}" in call for call in trained[4:])
 
 
 def test_a_failure_names_the_log_and_the_next_run_continues(world, capsys, monkeypatch):  # noqa: F811

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import wfe_plugin  # noqa: F401  (allows what checkpoints hold)
+from wfe_plugin.safe_loading import allow_fairseq_checkpoints
 
 
 def test_what_checkpoints_hold_loads(tmp_path):
@@ -39,3 +40,9 @@ def test_code_in_a_checkpoint_is_refused_and_not_run(tmp_path):
     with pytest.raises(pickle.UnpicklingError):
         torch.load(tmp_path / "checkpoint.pt")
     assert not victim.exists()
+
+
+def test_a_torch_that_runs_code_is_told_of(monkeypatch, caplog):
+    monkeypatch.setattr(torch, "__version__", "2.5.1+cpu")
+    allow_fairseq_checkpoints()
+    assert "torch 2.5.1+cpu runs whatever code a checkpoint holds" in caplog.text

@@ -92,13 +92,13 @@ def test_the_search_is_among_the_words_of_the_shortlist(models, options):
     net_input = batch["net_input"]
     estimates = [m.estimate_frequencies(m.encoder(net_input["src_tokens"], net_input["src_lengths"])) for m in models]
     a_hat = sum(e.r_hat for e in estimates) / len(models) * (sum(e.g_hat for e in estimates) / len(models))
-    words = {*range(FIRST_WORD), *a_hat[0].topk(6).indices.tolist()}
+    words = {*range(FIRST_WORD), *a_hat[0].topk(12).indices.tolist()}
     others = [word for word in range(len(task.target_dictionary)) if word not in words]
     with torch.no_grad():
         for model in models:
             model.decoder.fc_out.weight[others] = model.decoder.fc_out.weight[others[0]].clone()
     torch.manual_seed(0)
-    short = generate(task, models, batch, wfe_shortlist=6, **options)
+    short = generate(task, models, batch, wfe_shortlist=12, **options)
     for model in models:  # the bound forbids them, so that they keep their share of the softmax
         estimate = model.estimate_frequencies(model.encoder(net_input["src_tokens"], net_input["src_lengths"]))
         r, g = estimate.r.clone(), estimate.g.clone()
@@ -125,6 +125,13 @@ def test_forced_words_are_in_the_shortlist():
     for hypotheses, forced in zip(found, prefix.tolist()):
         forced = [word for word in forced if word != 1]
         assert all(words_of(h, EOS)[: len(forced)] == forced for h in hypotheses)
+
+
+@pytest.mark.parametrize("search", [{}, dict(diverse_beam_groups=2), dict(sampling=True)])
+def test_a_short_list_fills_a_wide_beam(search):
+    task = toy_task(WORDS)
+    found = generate(task, [toy_model(task)], toy_batch(task, [[4]]), beam=10, wfe_shortlist=1, **search)
+    assert len(found[0]) == 10
 
 
 def test_words_that_may_repeat_are_found_in_the_shortlist():

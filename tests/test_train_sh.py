@@ -13,6 +13,7 @@ import torch
 from tiny_training import ROOT, TINY, options, prepare, script_environment
 
 from wfe_plugin.pipeline import decode, train
+from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.decode import Hypothesis
@@ -149,6 +150,55 @@ def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
     torch.save({**state, "model": {name: 2 * value for name, value in before.items()}}, base / "checkpoint_best.pt")
     assert train.main(options(data, out, *more, *own, preset="small")) == 1
     assert "add_wfe: another model" in capsys.readouterr().err
+
+
+def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, tmp_path, capsys):
+    base = tmp_path / "base"
+    own = ["--threads", "1", "--", "--cpu"]
+    sizes = [*TINY, "--dropout", "0.2"]
+    assert train.main(options(data, base, "--epochs", "1", "--estimator", "copying", *own, *sizes, preset="small")) == 0
+    capsys.readouterr()
+    # Sizes and estimator come from there; "--log-interval" does not, since it is none of the model's options.
+    mrt = [*own, "--mrt-size", "3", "--mrt-max-length", "6", "--mrt-bounded", "--mrt-cost", "rouge-1"]
+    for name, parts in (("whole", ["2"]), ("parts", ["1", "2"])):
+        for epochs in parts:
+            new = ["--from", str(base), "--epochs", epochs, "--patience", "2", *mrt]
+            assert train.main(options(data, tmp_path / name, *new, preset="mrt")) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"epoch 2: validation nll [0-9.]+, wfe [0-9.]+, risk 0\.[0-9]+, loss", told)
+    assert "the best by risk is" in told
+    before = torch.load(base / "checkpoint_best.pt")
+    whole, parts = (torch.load(tmp_path / name / "checkpoint2.pt") for name in ("whole", "parts"))
+    assert whole["cfg"]["model"].dropout == 0.2 and whole["cfg"]["criterion"]["_name"] == "mrt"
+    assert whole["cfg"]["common"]["log_interval"] != 1
+    assert whole["model"].keys() == before["model"].keys() and "wfe_head.votes.weight" in whole["model"]
+    for name, value in whole["model"].items():
+        assert torch.equal(parts["model"][name], value), name
+    assert not torch.equal(before["model"]["decoder.embed_tokens.weight"], whole["model"]["decoder.embed_tokens.weight"])
+    # A model that was trained so can be trained so again, or get another estimator of its preset.
+    found = [BaseModel("--from", str(path)).model_settings() for path in (base, tmp_path / "whole")]
+    assert found[0] == found[1] and found[0]["model_preset"] == "small"
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (["--preset", "mrt"], "needs --from MODEL"),
+        (["--preset", "small", "--from", "model"], "has no --from"),
+        (["--preset", "mrt", "--from", "model", "--estimator", "copying"], "the model is what it is"),
+        (["--preset", "small", "--best-by", "risk"], "--best-by risk: nothing is known of it"),
+    ],
+)
+def test_starts_that_cannot_be_meant_are_refused(data, tmp_path, capsys, wrong, message):
+    with pytest.raises(SystemExit):
+        train.main(["--data", str(data), "--out", str(tmp_path / "new"), *wrong])
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_without_a_record_cannot_be_trained_further(data, tmp_path, capsys):
+    (tmp_path / "model.pt").touch()
+    assert train.main(options(data, tmp_path / "new", "--from", str(tmp_path / "model.pt"), preset="mrt")) == 1
+    assert "training.json is missing: name a model that train.sh made" in capsys.readouterr().err
 
 
 def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
@@ -310,6 +360,9 @@ def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
         (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
         (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
         (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
+        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline has no word-frequency estimation"),
+        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs has no word-frequency estimation"),
+        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k has no word-frequency estimation"),
     ],
 )
 def test_wrong_options_are_explained(arguments, message, capsys):

@@ -36,22 +36,26 @@ def toy_model(
     task, seed: int = 0, hidden_size: int = 5, weight_scale: float = 1.0, **config
 ) -> WFELSTMModel:
     """A random model whose logits and estimates spread widely, in evaluation mode."""
-    torch.manual_seed(seed)
     settings = WFELSTMConfig(
         dropout=0.1,
         encoder_embed_dim=4,
         encoder_hidden_size=hidden_size,
         decoder_embed_dim=4,
         decoder_hidden_size=hidden_size,
-        max_source_positions=1024,
-        max_target_positions=1024,
     )
     for name, value in config.items():
         setattr(settings, name, value)
-    model = WFELSTMModel.build_model(settings, task)
+    return random_model(WFELSTMModel, settings, task, seed, 0.8 * weight_scale)
+
+
+def random_model(model_class, config, task, seed: int = 0, spread: float = 0.8):
+    """A model in evaluation mode, its weights drawn from a normal distribution."""
+    torch.manual_seed(seed)
+    config.max_source_positions = config.max_target_positions = 1024
+    model = model_class.build_model(config, task)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.normal_(0, 0.8 * weight_scale)
+            parameter.normal_(0, spread)
     return model.eval()
 
 

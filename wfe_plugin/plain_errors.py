@@ -1,5 +1,6 @@
 """One line instead of a traceback, from fairseq's commands, for what a user can repair."""
 
+import fileinput
 import sys
 import traceback
 from pathlib import Path
@@ -13,14 +14,14 @@ PLUGIN = Path(__file__).resolve().parent
 
 def message(error: BaseException) -> Optional[str]:
     """What to tell a user; None if only a traceback will do."""
-    frames = traceback.extract_tb(error.__traceback__)
+    first, frames = error, traceback.extract_tb(error.__traceback__)
     if any(frame.filename.endswith("torch/serialization.py") and frame.name == "load" for frame in frames):
         return f"the checkpoint cannot be loaded: {reason(error)}"
     if isinstance(error, FloatingPointError):  # ours, or fairseq's for gradients
         return str(error)
     if isinstance(error, UnicodeDecodeError):
         byte = f"byte 0x{error.object[error.start]:02x}"
-        return f"a text is not {error.encoding.upper()} ({byte}): convert it, for example with iconv"
+        return f"{place(error)}: not {error.encoding.upper()} ({byte}): convert it, for example with iconv"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
@@ -31,7 +32,32 @@ def message(error: BaseException) -> Optional[str]:
         if isinstance(error, ValueError) and raised_here(error.__traceback__):
             return str(error)
         error = error.__cause__ or error.__context__  # fairseq hides some behind its own
-    return told
+    return told or of_another_program(frames, first)
+
+
+def of_another_program(frames: traceback.StackSummary, error: BaseException) -> Optional[str]:
+    """What to say where fairseq cannot make a model of what a checkpoint holds."""
+    names = [Path(frame.filename) for frame in frames]
+    loading = [i for i, name in enumerate(names) if name.parts[-2:] == ("fairseq", "checkpoint_utils.py")]
+    if not loading or not isinstance(error, Exception):
+        return None
+    if any(PLUGIN in name.resolve().parents for name in names[loading[0] :]):
+        return None  # a mistake of the plugin
+    lines = str(error).splitlines() or [""]
+    return (
+        "the checkpoint holds no model that can be used here: is it of fairseq 0.12, and of this task? "
+        f"({type(error).__name__}: {lines[0][:120]})"
+    )
+
+
+def place(error: UnicodeDecodeError) -> str:
+    """File and line of a text that cannot be decoded, as far as Python knows them."""
+    try:  # fairseq-interactive reads through this module
+        name, lines = fileinput.filename(), fileinput.lineno()
+    except RuntimeError:
+        return "a text"
+    # Files are decoded a block at a time, from where the lines read so far end.
+    return f"{name}:{lines + error.object[: error.start].count(10) + 1}"
 
 
 def raised_here(trace: Optional[TracebackType]) -> bool:

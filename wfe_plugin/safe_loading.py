@@ -2,11 +2,14 @@
 
 import argparse
 import errno
+import logging
 import pickle
 import re
 
 import numpy as np
 import torch
+
+logger = logging.getLogger(__name__)
 
 
 def allow_fairseq_checkpoints() -> None:
@@ -19,7 +22,11 @@ def allow_fairseq_checkpoints() -> None:
     people download.
     """
     if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6):
-        return  # loads everything, as torch always did
+        logger.warning(
+            f"torch {torch.__version__} runs whatever code a checkpoint holds: load only your own, "
+            "or install torch 2.6 or newer"
+        )
+        return
     make_scalar = np.float64(0).__reduce__()[0]
     make_array = np.zeros(1).__reduce__()[0]
     torch.serialization.add_safe_globals(

@@ -38,6 +38,7 @@ TASK_OPTIONS = {
     "word_cap": [0, 0, 0, 1, 2],
     "repetition_penalty": [1.0, 1.0, 1.0, 1.3, 1000.0],
     "frequency_penalty": [0.0, 0.0, 0.0, 0.7],
+    "wfe_shortlist": [0, 0, 0, 1, 5, 50],
     "presence_penalty": [0.0, 0.0, 0.0, 2.0],
     "coverage_penalty": [0.0, 0.0, 0.0, 0.5],
     "gnmt_length_penalty": [None, None, None, 0.0, 1.0],
@@ -139,6 +140,8 @@ def adapt(case: Case) -> None:
         case.max_len = max(1, case.max_len)
         case.options["print_alignment"] = None
         case.options["no_repeat_ngram_size"] = 0 if case.min_len else case.options["no_repeat_ngram_size"]
+    if off or case.constraints:
+        case.task["wfe_shortlist"] = 0  # refused
     if case.search == "diverse groups":
         case.beam = max(2, case.beam - case.beam % 2)
     # Larger than any output it would be refused.
@@ -263,7 +266,7 @@ def comparable(case: Case) -> bool:
     return (
         case.models == 1 and case.head == "random" and case.dtype == "float32" and case.prefix is None
         and case.search == "beam" and case.options["temperature"] == 1.0
-        and case.options["unkpen"] == 0.0 and case.task["wfe_decoding"] in ("full", "strict", "bound", "gate")
+        and case.options["unkpen"] == 0.0 and case.task["wfe_shortlist"] == 0 and case.task["wfe_decoding"] in ("full", "strict", "bound", "gate")
         and not case.task["wfe_bound_eos"] and case.weight_scale <= 1.0 and not penalties(case)
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ the configuration, in full; all but [data] may be left out:
   [experiment]
   title = My headlines
   out = results              # directory for everything, from where this file is (default: results)
-  preset = small             # of train.sh: small (default) or paper
+  preset = small             # of train.sh (default: small)
   seeds = 1 2                # default: 1
   beams = 1 5 10             # default
   baseline = EncDec          # system that gains are measured against (default: the first)
@@ -57,8 +57,10 @@ the configuration, in full; all but [data] may be left out:
   references = ref0.txt ref1.txt    # default: the targets of the data
 
   [training EncDec]          # default: EncDec, EncDec+WFE and WFE, copying
+  preset = small             # default: that of [experiment]
   baseline = yes             # no frequency estimation
   # or: add wfe to = EncDec  # estimation alone, on top of that model, which stays as it is
+  # or: start from = EncDec  # with preset = mrt: that model, trained further
   options =                  # of train.sh
 
   [system EncDec]            # default: EncDec, EncDec+WFE, strict, bound, gate, copying, oracle

@@ -1,1 +1,1 @@
-"""Training criteria: the WFE loss, and unlikelihood."""
+"""Training criteria: the WFE loss, unlikelihood, and minimum risk."""

@@ -20,8 +20,8 @@ from wfe_plugin.method.likelihood import nll_in_place
 from wfe_plugin.method.loss import wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 
-# Losses that a criterion here may add to the NLL; logged a sentence.
-FURTHER_LOSSES = ("wfe_loss", "unlikelihood_loss")
+# What a criterion here may add to the NLL, logged a sentence, and to how many digits.
+FURTHER_LOSSES = {"wfe_loss": 3, "unlikelihood_loss": 3, "risk": 5}
 
 
 @dataclass
@@ -66,6 +66,7 @@ class NLLWithWFECriterion(FairseqCriterion):
     """
 
     needs_lprobs = False  # whether `further_losses` does
+    nll_weight = 1.0
 
     def __init__(
         self,
@@ -99,6 +100,11 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     def forward(self, model, sample, reduce=True):
         """Returns the loss, what it is to be divided by, and what is logged."""
+        if sample.get("target") is None:
+            raise ValueError(
+                "the data set has no summaries to learn from: its file for the target "
+                "language is missing; binarise it again"
+            )
         net_output = model(**sample["net_input"])
         target = model.get_targets(sample, net_output)
         lprobs = None
@@ -109,6 +115,9 @@ class NLLWithWFECriterion(FairseqCriterion):
             loss, nll = self.nll_loss(
                 lprobs.view(-1, lprobs.size(-1)), target.reshape(-1)
             )
+        if self.nll_weight != 1:
+            # With no weight, its way back through the model is spared.
+            loss = self.nll_weight * (loss if self.nll_weight else loss.detach())
         sentences = target.size(0)
         logging_output = {
             "nll_loss": nll.detach(),
@@ -217,9 +226,9 @@ class NLLWithWFECriterion(FairseqCriterion):
         metrics.log_derived(
             "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
         )
-        for name in FURTHER_LOSSES:
+        for name, digits in FURTHER_LOSSES.items():
             if any(name in log for log in logging_outputs):
-                metrics.log_scalar(name, total(name) / sentences, sentences, round=3)
+                metrics.log_scalar(name, total(name) / sentences, sentences, round=digits)
 
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:

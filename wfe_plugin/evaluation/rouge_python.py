@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -84,17 +84,37 @@ def _score_sentence(
     Several references are pooled: matches and lengths are added up over them.
     """
     rows = []
-    for size in (1, 2):
-        mine = _ngrams(hypothesis, size)
-        theirs = [_ngrams(reference, size) for reference in references]
-        matches = sum(_size(mine & other) for other in theirs)
-        rows.append(_measures(matches, _size(mine), [_size(other) for other in theirs]))
-    common = sum(longest_common_subsequence(hypothesis, reference) for reference in references)
-    rows.append(_measures(common, len(hypothesis), [len(reference) for reference in references]))
+    for metric in METRICS:
+        found = [_matches(metric, hypothesis, reference) for reference in references]
+        matches, sizes, reference_sizes = zip(*found)
+        rows.append(_measures(sum(matches), sizes[0], reference_sizes))
     return rows
 
 
-def _ngrams(tokens: list[str], size: int) -> Counter:
+def sentence_f1(metric: str, hypothesis: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
+    """F1, at most 1, of tokens against one reference."""
+    matches, size, reference_size = _matches(metric, hypothesis, reference)
+    return _measures(matches, size, (reference_size,))[-1]
+
+
+def word_tokens(word: str) -> list[str]:
+    """What ROUGE makes of a word: no token, one, or several, as of "don't"."""
+    return _tokens(word, None, _stemmer())
+
+
+def _matches(
+    metric: str, hypothesis: Sequence[Hashable], reference: Sequence[Hashable]
+) -> tuple[int, int, int]:
+    """What the two have in common, and how much each has of it."""
+    if metric == "rouge-l":
+        common = longest_common_subsequence(hypothesis, reference)
+        return common, len(hypothesis), len(reference)
+    size = int(metric[-1])
+    mine, theirs = _ngrams(hypothesis, size), _ngrams(reference, size)
+    return _size(mine & theirs), _size(mine), _size(theirs)
+
+
+def _ngrams(tokens: Sequence[Hashable], size: int) -> Counter:
     return Counter(zip(*(tokens[start:] for start in range(size))))
 
 
@@ -103,7 +123,7 @@ def _size(ngrams: Counter) -> int:
 
 
 def _measures(
-    matches: int, hypothesis_size: int, reference_sizes: list[int]
+    matches: int, hypothesis_size: int, reference_sizes: Sequence[int]
 ) -> tuple[float, float, float]:
     # F1 comes from the rounded recall and precision, as in the script.
     recall = _ratio(matches, sum(reference_sizes))
@@ -115,14 +135,14 @@ def _ratio(numerator: float, denominator: float) -> float:
     return round(numerator / denominator, DECIMALS) if denominator else 0.0
 
 
-def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
+def longest_common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """Length of the longest common subsequence.
 
     Bit-parallel (Allison and Dix, 1986): one integer holds a whole row of the
     usual table, bit i set where the row grows at ``left[i]``. Lines of ten
     thousand words stay cheap.
     """
-    positions: dict[str, int] = {}
+    positions: dict[Hashable, int] = {}
     for i, token in enumerate(left):
         positions[token] = positions.get(token, 0) | 1 << i
     row = 0

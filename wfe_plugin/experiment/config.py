@@ -10,8 +10,8 @@ from pathlib import Path
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.experiment.sections import ConfigError, Section, parse, read_text
 from wfe_plugin.method.bound import DECODING_MODES
+from wfe_plugin.pipeline.presets import PRESETS
 
-PRESETS = ("small", "paper")
 ROLES = ("alternative", "wfe", "oracle")  # and the baseline, which [experiment] names
 
 # The paper's two systems, the stricter budget, the paper's two ingredients alone, an estimator
@@ -81,9 +81,21 @@ class Training:
     """One way to train, for each seed."""
 
     name: str
+    preset: str  # of train.sh
     baseline: bool  # without the WFE sub-model
     options: tuple[str, ...]  # of train.sh; after --, of fairseq-train
-    base: Training | None = None  # whose model word-frequency estimation is added to
+    base: Training | None = None  # whose model word-frequency estimation is added to, or
+    further: bool = False  # whose model is trained further
+
+    @property
+    def model_preset(self) -> str:
+        """The preset that says of which size the model is."""
+        return self.base.model_preset if self.further else self.preset
+
+    @property
+    def ancestors(self) -> list[Training]:
+        """The trainings that must be finished before, in turn."""
+        return [*self.base.ancestors, self.base] if self.base else []
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,7 @@ class Experiment:
     file: Path
     title: str
     out: Path
-    preset: str
+    preset: str  # of the trainings that choose no other
     seeds: tuple[int, ...]
     beams: tuple[int, ...]
     data: Data
@@ -134,7 +146,8 @@ class Experiment:
     def trainings(self) -> list[Training]:
         """Those that a system needs, each once, those that others build on first."""
         needed = [system.training for system in self.systems]
-        return list(dict.fromkeys([*(training.base for training in needed if training.base), *needed]))
+        chains = [[*training.ancestors, training] for training in needed]
+        return sorted(dict.fromkeys(itertools.chain(*chains)), key=lambda training: len(training.ancestors))
 
 
 def slug(name: str) -> str:
@@ -173,7 +186,8 @@ def read_experiment(file: str | Path) -> Experiment:
     )
     # Options for all come first, so that one system's own can override them.
     for_trainings, for_systems = main.words("training options"), main.words("decoding options")
-    trainings = read_trainings(named("training", "baseline, add wfe to, options"), for_trainings)
+    preset = main.choice("preset", PRESETS, "small")
+    trainings = read_trainings(named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings)
     system_sections = dict(named("system", "training, decoding, options, role, tune"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
@@ -190,7 +204,7 @@ def read_experiment(file: str | Path) -> Experiment:
         )
         for name, section in named("test", "split, protocol, references")
     ] or [TestSet("test", "test", "gigaword", ())]
-    return read_main(main, data, tests, systems, baseline)
+    return read_main(main, preset, data, tests, systems, baseline)
 
 
 def check_sections(file: Path, sections) -> None:
@@ -240,18 +254,35 @@ def read_data(section: Section) -> Data:
     return Data(None, (*arguments, *section.words("options")))
 
 
-def read_trainings(sections: list[tuple[str, Section]], common: tuple[str, ...]) -> dict[str, Training]:
-    baselines = [name for name, section in sections if section.yes_or_no("baseline")]
+def read_trainings(
+    sections: list[tuple[str, Section]], common_preset: str, common_options: tuple[str, ...]
+) -> dict[str, Training]:
+    presets = {name: section.choice("preset", PRESETS, common_preset) for name, section in sections}
+    # Models that cannot estimate frequencies are baselines, whether the file says it or not.
+    baselines = [
+        name for name, section in sections if section.yes_or_no("baseline") or not PRESETS[presets[name]].takes_wfe
+    ]
     trainings: dict[str, Training] = {}
-    # Those that are added to come first: the others refer to them.
+    # Baselines come first: the others refer to them, and to what stands above them in the file.
     for name, section in sorted(sections, key=lambda item: item[0] not in baselines):
-        base = None
+        base, baseline = None, name in baselines
+        further = PRESETS[presets[name]].trains_further
+        if further != ("start from" in section.content):
+            section.fail("start from", f"preset {presets[name]} " + ("needs it" if further else "does not take it"))
+        if further:
+            for key in ("baseline", "add wfe to"):
+                if key in section.content:
+                    section.fail(key, "has no use beside 'start from'")
+            base = trainings[section.choice("start from", list(trainings))]
+            baseline = base.baseline
         if "add wfe to" in section.content:
-            if name in baselines:
+            if baseline:
                 section.fail("add wfe to", "a baseline estimates no frequencies")
-            base = trainings[section.choice("add wfe to", baselines)]
-        options = joined(common, section.words("options"))
-        trainings[name] = Training(name, name in baselines, options, base)
+            base = trainings[section.choice("add wfe to", [name for name in trainings if trainings[name].baseline])]
+            if base.model_preset != presets[name]:
+                section.fail("add wfe to", f"{base.name!r} has another preset, {base.model_preset}")
+        options = joined(common_options, section.words("options"))
+        trainings[name] = Training(name, presets[name], baseline, options, base, further)
     return trainings
 
 
@@ -314,7 +345,7 @@ def joined(*groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_main(
-    main: Section, data: Data, tests: list[TestSet], systems: dict[str, System], baseline: str
+    main: Section, preset: str, data: Data, tests: list[TestSet], systems: dict[str, System], baseline: str
 ) -> Experiment:
     names = list(systems)
     others = [name for name in names if name != baseline]
@@ -324,7 +355,7 @@ def read_main(
         file=main.file,
         title=main.text("title", main.file.stem),
         out=main.path(main.text("out", "results")),
-        preset=main.choice("preset", PRESETS, "small"),
+        preset=preset,
         seeds=main.numbers("seeds", "1", least=0),
         beams=beams,
         data=data,

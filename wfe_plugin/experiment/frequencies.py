@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 from fairseq import checkpoint_utils, utils
 
+from wfe_plugin import plain_errors
 from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
-from wfe_plugin.pipeline.errors import told
 
 
 def measure_frequencies(
@@ -34,8 +34,11 @@ def measure_frequencies(
         models, _, task = checkpoint_utils.load_model_ensemble_and_task(
             [str(path)], arg_overrides={"data": str(data)}
         )
-    except (ValueError, OSError) as error:
-        raise EvaluationError(f"{path} with {data}: {told(error)}") from None
+    except Exception as error:  # fairseq has many
+        reason = plain_errors.message(error)
+        if reason is None:
+            raise
+        raise EvaluationError(f"{path} with {data}: {reason}") from None
     (model,) = models
     if getattr(model, "wfe_head", None) is None:
         raise EvaluationError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")
@@ -43,6 +46,8 @@ def measure_frequencies(
         task.load_dataset(split)
     except FileNotFoundError:
         raise EvaluationError(f"{data}: holds no binarised {split!r} set") from None
+    if task.dataset(split).tgt is None:
+        raise EvaluationError(f"{data}: the {split!r} set has no summaries to compare with")
     model.eval()
     use_cuda = torch.cuda.is_available()
     if use_cuda:

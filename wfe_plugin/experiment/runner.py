@@ -16,6 +16,7 @@ Several configurations may share OUT: what has the same name and the same settin
 from __future__ import annotations
 
 import functools
+import itertools
 import shutil
 import sys
 from pathlib import Path
@@ -123,7 +124,7 @@ class Runner:
             model.parent / f"{model.name}.json",
             {
                 "data": self.data_identity(),
-                "preset": self.experiment.preset,
+                "preset": training.preset,
                 "baseline": training.baseline,
                 "seed": seed,
                 "options": list(training.options),
@@ -137,15 +138,16 @@ class Runner:
 
     def train_command(self, training: Training, seed: int, threads: int) -> list[str]:
         command = [str(self.scripts / "train.sh"), "--data", str(self.data)]
-        command += ["--out", str(self.model(training, seed)), "--preset", self.experiment.preset]
-        command += ["--baseline"] if training.baseline else []
-        command += ["--add-wfe", str(self.model(training.base, seed))] if training.base else []
+        command += ["--out", str(self.model(training, seed)), "--preset", training.preset]
+        command += ["--baseline"] if training.baseline and not training.further else []
+        if training.base:
+            command += ["--from" if training.further else "--add-wfe", str(self.model(training.base, seed))]
         return [*command, "--seed", str(seed), "--threads", str(threads), *training.options]
 
     def train(self) -> None:
-        trainings = self.experiment.trainings
-        self.train_all([training for training in trainings if not training.base])
-        self.train_all([training for training in trainings if training.base])
+        by_depth = itertools.groupby(self.experiment.trainings, key=lambda training: len(training.ancestors))
+        for _, trainings in by_depth:
+            self.train_all(list(trainings))
 
     def train_all(self, trainings: list[Training]) -> None:
         pending, changes = [], []

@@ -82,6 +82,9 @@ class WFESequenceGenerator(SequenceGenerator):
         self.oracle = decoding == "oracle"
         if shortlist > 0:
             self.outputs = ShortenedOutputs([model.decoder for model in models])
+            # With fewer words a search could not fill its beam, or draw from the best.
+            drawn = getattr(search_strategy, "sampling_topk", 0)
+            ensemble.shortlist = max(shortlist, 2 * self.beam_size + 1, drawn)
         self.print_alignment = print_alignment
         self.alternatives = alternatives
         if print_alignment is not None or alternatives.coverage_penalty > 0:

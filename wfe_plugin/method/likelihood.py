@@ -8,7 +8,12 @@ SLICE_NUMBERS = 1 << 20
 
 
 def nll_in_place(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """Σ −log Softmax(o)[target]; the logits are used up.
+    """Σ −log Softmax(o)[target]; the logits are used up."""
+    return nll_of_tokens_in_place(logits, target, pad).sum()
+
+
+def nll_of_tokens_in_place(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """−log Softmax(o)[target] of each token, 0 at padding; the logits are used up.
 
     The gradient of the logits is Softmax(o), less one at the target. It is
     written over the logits while those of a few tokens are in the processor's
@@ -19,6 +24,9 @@ def nll_in_place(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     Args:
         logits: (tokens, vocabulary), float32 or float64, whose gradient is wanted
         target: (tokens,), word indices; those that are *pad* do not count
+
+    Returns:
+        (tokens,)
     """
     return _NLLInPlace.apply(logits, target, pad)
 
@@ -36,19 +44,19 @@ class _NLLInPlace(torch.autograd.Function):
             of_target = part.gather(-1, words) - highest
             total = part.sub_(highest).exp_().sum(dim=-1, keepdim=True)
             nll = (total.log() - of_target).squeeze(-1)
-            losses.append(nll.masked_fill(is_padding, 0.0).sum())
+            losses.append(nll.masked_fill(is_padding, 0.0))
             factor = total.reciprocal().masked_fill(is_padding.unsqueeze(-1), 0.0)
             part.mul_(factor)
             at_target = is_padding.type_as(part).sub(1.0).unsqueeze(-1)
             part.scatter_add_(-1, words, at_target)
         ctx.gradient = logits.detach()
-        return torch.stack(losses).sum()
+        return torch.cat(losses)
 
     @staticmethod
     def backward(ctx, of_loss):
         gradient, ctx.gradient = ctx.gradient, None
         if gradient is None:
             raise RuntimeError("the gradient of an NLL in place is there once only")
-        if of_loss != 1:  # or a pass over all of it would change nothing
-            gradient.mul_(of_loss)
+        if of_loss.ne(1).any():  # or a pass over all of it would change nothing
+            gradient.mul_(of_loss.unsqueeze(-1))
         return gradient, None, None

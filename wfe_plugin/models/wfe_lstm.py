@@ -6,11 +6,7 @@ from typing import Optional
 
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
-from fairseq.models import (
-    FairseqEncoderDecoderModel,
-    register_model,
-    register_model_architecture,
-)
+from fairseq.models import register_model, register_model_architecture
 from fairseq.models.lstm import LSTMDecoder
 from omegaconf import II
 from torch import Tensor
@@ -22,6 +18,7 @@ from wfe_plugin.method.estimator import (
 )
 from wfe_plugin.method.hurdle import CopyingEstimator, HurdleEstimator
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
 
 ESTIMATORS = {
     "paper": WordFrequencyEstimator,
@@ -87,20 +84,15 @@ class WFELSTMConfig(FairseqDataclass):
     max_target_positions: int = II("task.max_target_positions")
 
 
-def refuse_impossible(cfg: WFELSTMConfig) -> None:
-    """Refuse sizes that torch would refuse without naming the option, or take for none."""
-    for side in ("encoder", "decoder"):
-        for name in (f"{side}_embed_dim", f"{side}_hidden_size", f"{side}_layers"):
-            value = getattr(cfg, name)
-            if value < 1:
-                option = "--" + name.replace("_", "-")
-                raise ValueError(f"{option} is {value}; it must be 1 or more")
-    if not 0 <= cfg.dropout < 1:
-        raise ValueError(f"--dropout is {cfg.dropout}; it must be in [0, 1)")
+SIZES = [
+    f"{side}_{name}"
+    for side in ("encoder", "decoder")
+    for name in ("embed_dim", "hidden_size", "layers")
+]
 
 
 @register_model("wfe_lstm", dataclass=WFELSTMConfig)
-class WFELSTMModel(FairseqEncoderDecoderModel):
+class WFELSTMModel(CheckedEncoderDecoderModel):
     """LSTM encoder-decoder with global attention and word-frequency estimation.
 
     Suzuki and Nagata (2017), "Cutting-off Redundant Repeating Generations for
@@ -124,7 +116,7 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: WFELSTMConfig, task) -> "WFELSTMModel":
-        refuse_impossible(cfg)
+        refuse_impossible_sizes(cfg, SIZES)
         encoder = BiLSTMEncoder(
             task.source_dictionary,
             embed_dim=cfg.encoder_embed_dim,
@@ -178,22 +170,6 @@ class WFELSTMModel(FairseqEncoderDecoderModel):
                 state_dict[key] = value
 
     def load_state_dict(self, state_dict, *args, **kwargs):
-        """As fairseq's, but says when the vocabulary does not fit or training had diverged."""
-        for side, name in (("source", "encoder"), ("target", "decoder")):
-            stored = state_dict.get(f"{name}.embed_tokens.weight")
-            words = len(getattr(self, name).dictionary)
-            if stored is not None and len(stored) != words:
-                raise ValueError(
-                    f"the model was trained with {len(stored)} {side} words, but the data "
-                    f"have {words}: give the data that it was trained on, "
-                    "or data that were prepared with the same vocabularies"
-                )
-        for name, weights in state_dict.items():
-            if not torch.isfinite(weights).all():
-                raise ValueError(
-                    f"the model's weights are not finite ({name}): its training has "
-                    "diverged, or the file is damaged; take an earlier checkpoint"
-                )
         self.is_loaded = True
         return super().load_state_dict(state_dict, *args, **kwargs)
 

@@ -9,10 +9,13 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 from wfe_plugin.cli.user_dir import user_dir
 from wfe_plugin.pipeline.child import fairseq_command, run
 from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
 
-# No source is too long for an LSTM: without this, fairseq stops at the length of the training data.
-ANY_LENGTH = 10**9
+# No source is too long: without this, fairseq stops at the length of the training data. As many
+# words as a line of text can have, since a lower-cased character may become two, and one for the
+# end. Not more: some models make a table of all positions.
+ANY_LENGTH = 2 * MAX_CHARACTERS + 1
 BATCH = 32
 
 

@@ -23,6 +23,7 @@ from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.models.wfe_lstm import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
+from wfe_plugin.pipeline.base_model import RECORD, BaseModel
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
@@ -32,7 +33,6 @@ from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 
-RECORD = "training.json"
 LOG = "train.log"
 ROUGE = "rouge.json"
 # fairseq's data loaders take up to five seconds to notice that their training was interrupted.
@@ -41,8 +41,8 @@ LOCK_SECONDS = 8
 ROUGE_PAIRS = 2000
 
 PRESET_HELP = "\n".join(
-    f"  {name:6} {preset.description};\n"
-    f"         batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
+    f"  {name:16} {preset.description};\n"
+    f"  {'':16} batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
     for name, preset in PRESETS.items()
 )
 EPILOG = f"""\
@@ -54,6 +54,7 @@ examples:
   train.sh --data prepared --out models/encdec --preset small --baseline -- --dropout 0.4
   train.sh --data prepared --out models/copying --preset small --add-wfe models/encdec --estimator copying
   train.sh --data prepared --out models/unlikelihood --preset small --baseline -- --criterion nll_unlikelihood
+  train.sh --data prepared --out models/mrt --preset mrt --from models/encdec
   train.sh --data gigaword --out models/paper --preset paper --gpus 4
 
 estimators of word frequencies:
@@ -64,10 +65,11 @@ estimators of word frequencies:
 
 The best checkpoint, OUT/{checkpoints.BEST}, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
-which includes the loss of the frequency estimate or of unlikelihood (loss), or the mean F1 of
+which includes the loss of the frequency estimate or of unlikelihood (loss), the mean F1 of
 ROUGE-1, -2 and -L with beam 5 (rouge; of a large validation set, every n-th batch, about
-{ROUGE_PAIRS} pairs). Early stopping goes by nll, or by loss with --best-by loss or --add-wfe. Training stops when the
-score has not improved for --patience epochs.
+{ROUGE_PAIRS} pairs), or with --preset mrt what is missing to that F1 on the whole validation set (risk).
+Early stopping goes by nll, by loss with --best-by loss or --add-wfe, or by risk. Training stops
+when the score has not improved for --patience epochs.
 
 A training that was interrupted continues after its last finished epoch when the same command is
 given again, and ends as it would have ended undisturbed. fairseq's whole output is in OUT/{LOG},
@@ -134,7 +136,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     parser.add_argument("--data", required=True, metavar="DIR", help="directory made by preprocess.sh")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for the model")
     parser.add_argument("--preset", required=True, choices=list(PRESETS), help="see below")
-    parser.add_argument("--baseline", action="store_true", help="EncDec: no word-frequency estimation")
+    parser.add_argument("--baseline", action="store_true", help="no word-frequency estimation: EncDec")
     parser.add_argument(
         "--add-wfe",
         metavar="MODEL",
@@ -142,12 +144,21 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         "preset and the same options of the model, which stays as it is",
     )
     parser.add_argument(
-        "--estimator", choices=list(ESTIMATORS), default="paper", help="see below (default: %(default)s)"
+        "--from",
+        dest="start_from",
+        metavar="MODEL",
+        help="for --preset mrt: the model to be trained further, made by train.sh; it says of which size "
+        "the new one is, and whether it estimates word frequencies",
+    )
+    parser.add_argument(
+        "--estimator", choices=list(ESTIMATORS), help="see below (default: paper)"
     )
     parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
     parser.add_argument(
-        "--best-by", choices=("nll", "rouge", "loss"), help="see below (default: nll; loss with --add-wfe)"
+        "--best-by",
+        choices=("nll", "rouge", "loss", "risk"),
+        help="see below (default: nll; loss with --add-wfe; risk with --preset mrt)",
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
@@ -159,11 +170,20 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     preset = PRESETS[args.preset]
     args.epochs = args.epochs or preset.epochs
     args.patience = args.patience or preset.patience
-    if args.baseline and (args.add_wfe or args.estimator != "paper"):
-        parser.error("--baseline has no word-frequency estimation: leave out --add-wfe and --estimator")
+    if preset.trains_further != bool(args.start_from):
+        parser.error(f"--preset {args.preset} " + ("needs --from MODEL" if preset.trains_further else "has no --from"))
+    if args.start_from and (args.baseline or args.add_wfe or args.estimator):
+        parser.error("--from: the model is what it is; leave out --baseline, --add-wfe and --estimator")
+    without = "--baseline" if args.baseline else None if preset.takes_wfe else f"the model of --preset {args.preset}"
+    if without and (args.add_wfe or args.estimator):
+        parser.error(f"{without} has no word-frequency estimation: leave out --add-wfe and --estimator")
+    args.baseline = bool(without)
+    args.estimator = args.estimator or "paper"
     if args.add_wfe and args.best_by == "nll":
         parser.error("--best-by nll: --add-wfe leaves the model and its NLL as they are; choose loss or rouge")
-    args.best_by = args.best_by or ("loss" if args.add_wfe else "nll")
+    if args.best_by == "risk" and preset.best_by != "risk":
+        parser.error(f"--best-by risk: nothing is known of it with --preset {args.preset}")
+    args.best_by = args.best_by or ("loss" if args.add_wfe else preset.best_by)
     if not 0 <= args.machine < args.machines:
         parser.error(f"--machine must be less than --machines, {args.machines}, and not negative")
     if args.machines > 1 and not re.fullmatch(r"[^\s:]+:\d+", args.master or ""):
@@ -212,52 +232,33 @@ def check_data(directory: Path) -> dict:
     return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
 
 
-def describe(args: argparse.Namespace, extra: List[str], prepared: dict, base: Optional[Path]) -> dict:
+def describe(args: argparse.Namespace, extra: List[str], data: str, base: Optional[BaseModel]) -> dict:
     """All that must stay the same when a training continues."""
-    content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
-    return {
+    settings = {
         "preset": args.preset,
         "baseline": args.baseline,
         "best_by": args.best_by,
         "seed": args.seed,
-        "data": hashlib.sha256(content.encode()).hexdigest(),
+        "data": data,
         "fairseq_options": extra,
         **({"estimator": args.estimator} if args.estimator != "paper" else {}),
-        **({"add_wfe": sha256(str(base))} if base else {}),
     }
+    if args.add_wfe:
+        settings["add_wfe"] = sha256(str(base.checkpoint))
+    elif base:
+        settings.update(base.model_settings(), start_from=sha256(str(base.checkpoint)))
+    return settings
 
 
-def find_base(name: str) -> Path:
-    """The checkpoint that --add-wfe names."""
-    base = Path(os.path.abspath(name))
-    checkpoint = base / checkpoints.BEST if base.is_dir() else base
-    if not checkpoint.is_file():
-        raise PipelineError(f"--add-wfe: {checkpoint}: no such file")
-    return checkpoint
-
-
-def check_base(checkpoint: Path, wanted: dict) -> None:
-    """Raises if no word-frequency estimation can be added to a model."""
-    record = checkpoint.with_name(RECORD)
-    if record.is_file():
-        try:
-            stored = json.loads(record.read_text(encoding="utf-8"))
-            settings = {key: stored["settings"][key] for key in ("preset", "data")}
-        except (ValueError, KeyError, TypeError):
-            raise PipelineError(f"--add-wfe: {record} is damaged: train the model again") from None
-        for key, value in settings.items():
-            if value != wanted[key]:
-                raise PipelineError(f"--add-wfe: {checkpoint} was trained with another --{key}")
-        if "finished" not in stored:
-            raise PipelineError(f"--add-wfe: the training of {checkpoint} is not finished")
-    if checkpoints.has_wfe(checkpoints.load(checkpoint)):
-        raise PipelineError(f"--add-wfe: {checkpoint} has word-frequency estimation already")
+def data_identity(prepared: dict) -> str:
+    content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def difference(key: str, old: dict, new: dict) -> str:
     """How two settings differ, for people."""
-    if key in ("data", "add_wfe"):
-        return {"data": "other data", "add_wfe": "another model"}[key]
+    if key in ("data", "add_wfe", "start_from"):
+        return "other data" if key == "data" else "another model"
     default = "paper" if key == "estimator" else None  # which is not recorded
     return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
 
@@ -270,10 +271,15 @@ class Training:
         self.preset = PRESETS[args.preset]
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
         self.prepared = check_data(self.data)
-        self.base = find_base(args.add_wfe) if args.add_wfe else None
-        self.record = {"settings": describe(args, extra, self.prepared, self.base)}
-        if self.base:
-            check_base(self.base, self.record["settings"])
+        data = data_identity(self.prepared)
+        self.base = None
+        if args.add_wfe or args.start_from:
+            self.base = BaseModel("--add-wfe" if args.add_wfe else "--from", args.add_wfe or args.start_from)
+            self.base.check_data(data)
+        if args.add_wfe:
+            self.base.check_wfe_can_be_added(args.preset)
+        self.record = {"settings": describe(args, extra, data, self.base)}
+        self.baseline = self.record["settings"]["baseline"]
         # What other machines log is nothing but repetition, and errors are shown anyway.
         self.log = Path(os.devnull) if args.machine else self.out / LOG
 
@@ -372,10 +378,12 @@ class Training:
         options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
         options += ["--criterion", "nll_wfe", "--source-lang", SIDES[0], "--target-lang", SIDES[1]]
         options += [*self.preset.options, *phase.options]
-        options += ["--without-wfe"] if args.baseline else ["--wfe-estimator", args.estimator]
-        if self.base:
-            options += ["--wfe-only"]
-            options += [] if progress.last else ["--finetune-from-model", str(self.base)]
+        options += self.record["settings"].get("model_options") or self.preset.wfe_options(
+            None if args.baseline else args.estimator
+        )
+        options += ["--wfe-only"] if args.add_wfe else []
+        if self.base and not progress.last:
+            options += ["--finetune-from-model", str(self.base.checkpoint)]
         options += ["--batch-size", str(self.preset.batch_size // processes), "--seed", str(args.seed)]
         for side in SIDES:
             # One more, for the end of the sentence. fairseq would drop longer pairs without telling.
@@ -385,8 +393,10 @@ class Training:
         options += ["--save-dir", str(self.out), "--no-last-checkpoints"]
         options += ["--max-epoch", str(min(args.epochs, phase.last_epoch or args.epochs))]
         options += ["--patience", str(args.patience)]
-        by_loss = args.best_by == "loss" or self.base
-        options += ["--best-checkpoint-metric", "loss" if by_loss else "nll_loss"]
+        stop_by = args.best_by
+        if stop_by == "rouge":
+            stop_by = "loss" if args.add_wfe else self.preset.best_by
+        options += ["--best-checkpoint-metric", "nll_loss" if stop_by == "nll" else stop_by]
         if args.best_by != "rouge":  # the best epoch is among the last ones, or training would have stopped
             options += ["--keep-last-epochs", str(args.patience + 1)]
         if progress.last:
@@ -428,7 +438,7 @@ class Training:
                 decode.Decoding(
                     data=self.data,
                     models=[epoch.path],
-                    mode="off" if self.args.baseline else "full",
+                    mode="off" if self.baseline else "full",
                     beam=5,
                     threads=self.args.threads,
                     extra=["--cpu"] if "--cpu" in self.extra else [],
@@ -466,7 +476,7 @@ class Display:
     """Writes fairseq's output to the log, and what people want to see of it to the terminal."""
 
     _progress = re.compile(r"\| INFO \| (train_inner|valid) \| (\{.*\})$")
-    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "loss": "loss"}
+    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "risk": "risk", "loss": "loss"}
 
     def __init__(self, log):
         self.log = log

@@ -56,11 +56,25 @@ class SummarizationWFETask(TranslationTask):
     @classmethod
     def load_dictionary(cls, filename):
         try:
-            return super().load_dictionary(filename)
+            dictionary = super().load_dictionary(filename)
         except (ValueError, RuntimeError) as error:
             reason = str(error).strip()
             raise ValueError(
                 f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
+            ) from None
+        if len(dictionary) == dictionary.nspecial:
+            raise ValueError(f"{filename}: the vocabulary has no words")
+        return dictionary
+
+    def load_dataset(self, split, *args, **kwargs):
+        super().load_dataset(split, *args, **kwargs)
+        dataset = self.datasets[split]
+        try:
+            dataset[len(dataset) - 1]
+        except Exception:  # whatever numpy makes of a file that ends early
+            raise ValueError(
+                f"{self.cfg.data}: the set {split!r} is empty, damaged or cut short: "
+                "binarise it again"
             ) from None
 
     def can_reuse_epoch_itr(self, dataset):

@@ -27,9 +27,10 @@ def build(results: Results) -> doc.Document:
     blocks += provenance_section(results)
     seeds = f"{len(experiment.seeds)} seeds" if len(experiment.seeds) > 1 else "one seed"
     beams = f"beam{'s' if len(experiment.beams) > 1 else ''} {', '.join(map(str, experiment.beams))}"
+    presets = list(dict.fromkeys(training.preset for training in experiment.trainings))
     subtitle = (
         f"Word-frequency estimation after Suzuki and Nagata (2017): {len(experiment.systems)} systems, "
-        f"{beams}, {seeds}, preset {experiment.preset}"
+        f"{beams}, {seeds}, preset{'s' if len(presets) > 1 else ''} {', '.join(presets)}"
     )
     return doc.Document(experiment.title, subtitle, blocks)
 

@@ -1,0 +1,98 @@
+"""A trained model that another training starts from: train.sh --add-wfe and --from."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import List, Optional, Sequence
+
+from fairseq.models import ARCH_MODEL_REGISTRY
+
+from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.presets import PRESETS
+
+RECORD = "training.json"
+
+
+class BaseModel:
+    """The model that an option of train.sh names: a directory that it made, or a checkpoint.
+
+    `settings` are those that it was trained with; None if train.sh knows nothing of it.
+    """
+
+    def __init__(self, option: str, name: str):
+        self.option = option
+        path = Path(os.path.abspath(name))
+        self.checkpoint = path / checkpoints.BEST if path.is_dir() else path
+        if not self.checkpoint.is_file():
+            self.refuse(f"{self.checkpoint}: no such file")
+        self.settings = self.read_settings()
+
+    def refuse(self, reason: str) -> None:
+        raise PipelineError(f"{self.option}: {reason}") from None
+
+    def read_settings(self) -> Optional[dict]:
+        record = self.checkpoint.with_name(RECORD)
+        if not record.is_file():
+            return None
+        try:
+            stored = json.loads(record.read_text(encoding="utf-8"))
+            settings = stored["settings"]
+            settings["data"], PRESETS[settings["preset"]]
+        except (ValueError, KeyError, TypeError):
+            self.refuse(f"{record} is damaged: train the model again")
+        if "finished" not in stored:
+            self.refuse(f"the training of {self.checkpoint} is not finished")
+        return settings
+
+    def check_data(self, data: str) -> None:
+        if self.settings and self.settings["data"] != data:
+            self.refuse(f"{self.checkpoint} was trained with another --data")
+
+    def check_wfe_can_be_added(self, preset: str) -> None:
+        if self.settings and self.settings.get("model_preset", self.settings["preset"]) != preset:
+            self.refuse(f"{self.checkpoint} was trained with another --preset")
+        if checkpoints.has_wfe(checkpoints.load(self.checkpoint)):
+            self.refuse(f"{self.checkpoint} has word-frequency estimation already")
+
+    def model_settings(self) -> dict:
+        """What makes the same model again: preset, estimator, and options of fairseq-train.
+
+        A training that starts from this one notes them in its own record.
+        """
+        settings = self.settings
+        if settings is None:
+            self.refuse(f"{self.checkpoint.with_name(RECORD)} is missing: name a model that train.sh made")
+        if "model_options" in settings:
+            return {key: settings[key] for key in ("model_preset", "baseline", "estimator", "model_options") if key in settings}
+        preset = PRESETS[settings["preset"]]
+        estimator = None if settings["baseline"] else settings.get("estimator", "paper")
+        options = [*preset.options, *preset.wfe_options(estimator)]
+        return {
+            "model_preset": settings["preset"],
+            "baseline": settings["baseline"],
+            **({"estimator": settings["estimator"]} if "estimator" in settings else {}),
+            "model_options": options + options_of_the_model(options, settings["fairseq_options"]),
+        }
+
+
+def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> List[str]:
+    """Those of `extra` that say what the model is, and not how it is trained.
+
+    `options` name the architecture, if `extra` do not.
+    """
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--arch", "-a")
+    architecture = parser.parse_known_args([*options, *extra])[0].arch
+    if architecture not in ARCH_MODEL_REGISTRY:
+        raise PipelineError(f"--arch {architecture}: is not known")
+    ARCH_MODEL_REGISTRY[architecture].add_args(parser)
+    _, others = parser.parse_known_args(list(extra))
+    found = []
+    for word in extra:
+        if others and word == others[0]:
+            others = others[1:]
+        else:
+            found.append(word)
+    return found
