@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -43,19 +44,27 @@ def settings(plan: Plan) -> Iterator[tuple[str, int, Sizes]]:
 
 def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[str], None]) -> dict:
     """{training or decoding: {curve: {x: {contender: median seconds a batch}}}}."""
-    curves: dict = {"training": {}, "decoding": {}}
+    # The curves meet in GROWTH, which is measured once.
+    @functools.lru_cache(maxsize=None)
+    def training(sizes: Sizes) -> dict[str, float]:
+        rounds = measure_training(sizes, plan.growth_rounds, gradient_step)
+        return medians(of_parts(rounds, *FORWARD_BACKWARD))
 
-    def keep(kind: str, curve: str, x: int, rounds: list[dict[str, float]]) -> None:
-        medians = {key: Spread.of([one[key] for one in rounds]).median for key in rounds[0]}
-        curves[kind].setdefault(curve, {})[x] = medians
+    @functools.lru_cache(maxsize=None)
+    def decoding(sizes: Sizes, beam: int) -> dict[str, float]:
+        return medians(Decoders(contenders, sizes).measure(beam, plan.growth_rounds))
 
+    curves: dict = {kind: {curve: {} for curve in X_LABELS} for kind in ("training", "decoding")}
+    del curves["training"]["beam"]
     for curve, x, sizes in settings(plan):
         say(f"growth: {curve} {x:,}")
-        rounds = measure_training(sizes, plan.growth_rounds, gradient_step)
-        keep("training", curve, x, of_parts(rounds, *FORWARD_BACKWARD))
-        keep("decoding", curve, x, Decoders(contenders, sizes).measure(BEAM, plan.growth_rounds))
-    decoders = Decoders(contenders, GROWTH)
+        curves["training"][curve][x] = training(sizes)
+        curves["decoding"][curve][x] = decoding(sizes, BEAM)
     for beam in plan.beams:
         say(f"growth: beam {beam}")
-        keep("decoding", "beam", beam, decoders.measure(beam, plan.growth_rounds))
+        curves["decoding"]["beam"][beam] = decoding(GROWTH, beam)
     return curves
+
+
+def medians(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: Spread.of([one[key] for one in rounds]).median for key in rounds[0]}

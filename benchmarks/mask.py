@@ -38,7 +38,7 @@ def mask_rounds(words: int, rounds: int) -> list[dict[str, float]]:
 
     def addition() -> float:
         started = perf_counter()
-        lprobs.view(BATCH, BEAM, words) + mask
+        lprobs.view(BATCH, BEAM, words).add_(mask)  # in place, as the mask
         return perf_counter() - started
 
     def masking() -> float:

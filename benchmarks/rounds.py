@@ -35,7 +35,8 @@ def run_rounds(measure: Mapping[str, Callable[[], Any]], rounds: int) -> list[di
     results = []
     for number in range(rounds + 1):
         order = list(measure) if number % 2 == 0 else list(reversed(measure))
-        results.append({key: measure[key]() for key in order})
+        results_of = {key: measure[key]() for key in order}
+        results.append({key: results_of[key] for key in measure})
     return results[1:]
 
 

@@ -31,7 +31,7 @@ class Sizes:
 PAPER = Sizes("paper", "paper", 119_507, 68_887, embedding=200, hidden=400, layers=2, batch=256)
 SMALL = Sizes("small", "small", 6_000, 6_000, embedding=128, hidden=160, layers=1, batch=32)
 # Where the growth curves start from: the paper's model, with fewer words and sentences.
-GROWTH = Sizes("growth", "paper", 20_000, 20_000, embedding=200, hidden=400, layers=2, batch=64)
+GROWTH = Sizes("growth", "paper", 20_000, 20_000, embedding=200, hidden=400, layers=2, batch=32)
 SETTINGS = {sizes.name: sizes for sizes in (PAPER, SMALL)}
 
 
@@ -63,7 +63,7 @@ FULL = Plan(
     memory_of=("stock", "encdec", "literal", "shipped"),
     growth_rounds=3,
     vocabularies=(5_000, 20_000, 69_000, 200_000),
-    batches=(16, 32, 64, 128),
+    batches=(8, 32, 64, 128),
     lengths=(15, 30, 60, 120),
     beams=(1, 2, 5, 10),
     mask_rounds=25,
@@ -73,7 +73,6 @@ QUICK = Plan(
     decoding_rounds={
         ("paper", 1): 2,
         ("paper", 5): 3,
-        ("paper", 10): 1,
         ("small", 1): 3,
         ("small", 5): 3,
         ("small", 10): 3,
@@ -81,8 +80,8 @@ QUICK = Plan(
     memory_of=("encdec", "shipped"),  # those that a goal is about
     growth_rounds=1,
     vocabularies=(5_000, 20_000, 69_000),
-    batches=(16, 64),
-    lengths=(15, 60),
+    batches=(8, 32),
+    lengths=(15, 30),
     beams=(1, 5),
     mask_rounds=9,
 )

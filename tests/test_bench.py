@@ -9,7 +9,7 @@ import pytest
 import torch
 from fairseq.sequence_generator import SequenceGenerator
 
-from benchmarks import contenders, mask, memory, tables
+from benchmarks import contenders, growth, mask, memory, tables
 from benchmarks.contenders import (
     LITERAL,
     SHIPPED,
@@ -148,6 +148,30 @@ def test_rounds_of_training_and_decoding():
     assert set(rounds[0]) == {contender.key for contender in everyone}
 
 
+def test_growth_measures_a_setting_once(monkeypatch):
+    measured = []
+
+    class FakeDecoders:
+        def __init__(self, contenders, sizes):
+            self.sizes = sizes
+
+        def measure(self, beam, rounds):
+            measured.append((self.sizes, beam))
+            return [{"stock": float(beam)}] * rounds
+
+    def fake_training(sizes, rounds, step):
+        measured.append(sizes)
+        return [{"stock": {"forward": 1.0, "backward": float(sizes.batch)}}] * rounds
+
+    monkeypatch.setattr(growth, "Decoders", FakeDecoders)
+    monkeypatch.setattr(growth, "measure_training", fake_training)
+    curves = growth.measure_growth(QUICK, (), lambda message: None)
+    assert len(measured) == len(set(measured))
+    assert curves["training"]["batch"] == {8: {"stock": 9.0}, 32: {"stock": 33.0}}
+    assert curves["decoding"]["beam"] == {1: {"stock": 1.0}, 5: {"stock": 5.0}}
+    assert list(curves["training"]["vocabulary"]) == list(QUICK.vocabularies)
+
+
 def test_shortlist_takes_part_only_where_the_plugin_has_it(monkeypatch):
     monkeypatch.setattr(contenders, "has_shortlist", lambda: False)
     assert decoding_contenders(10) == TRAINING
@@ -188,6 +212,7 @@ def test_rounds_alternate_after_one_to_warm_up():
     rounds = run_rounds({"a": measured("a"), "b": measured("b")}, 3)
     assert "".join(calls) == "ab" "ba" "ab" "ba"
     assert rounds == [{"b": 3, "a": 4}, {"a": 5, "b": 6}, {"b": 7, "a": 8}]
+    assert all(list(one) == ["a", "b"] for one in rounds)  # the order of tables
 
 
 def test_memory_beyond_parameters():
@@ -276,5 +301,5 @@ def test_plot_is_a_picture_of_its_own():
 def test_plans_measure_what_the_goals_need(plan: Plan):
     assert plan.training_rounds["paper"] >= 3 and plan.decoding_rounds["paper", 5] >= 3
     assert {"encdec", "shipped"} <= set(plan.memory_of)
-    assert {beam for _, beam in plan.decoding_rounds} == {1, 5, 10}
+    assert {beam for size, beam in plan.decoding_rounds if size == "small"} == {1, 5, 10}
     assert {curve for curve, _, _ in settings(plan)} == {"vocabulary", "batch", "length"}
