@@ -9,7 +9,7 @@ from experiment_stubs import StubRunner, world  # noqa: F401  (a fixture)
 from wfe_plugin.experiment.config import read_experiment
 from wfe_plugin.experiment.report import document as doc
 from wfe_plugin.experiment.report import html, markdown
-from wfe_plugin.experiment.report.content import build
+from wfe_plugin.experiment.report.content import build, length_shares
 from wfe_plugin.experiment.report.examples import repeats
 from wfe_plugin.experiment.report.pictures import (
     Series,
@@ -147,6 +147,13 @@ def test_marks_of_significance_take_no_room():
         "<td>1.20</td>",
     ]
     assert re.search(r"\.sign \{[^}]*width: 0", page)
+
+
+def test_the_longest_summaries_share_a_place():
+    """By hand: 97 of 100 have two words or fewer; those of 3 and of 90 words count as three or more."""
+    texts = {"a": ["one two"] * 97 + ["one two three"] * 2 + ["word " * 90], "b": ["", "one"]}
+    assert length_shares(texts) == ({"a": [0.0, 0.0, 97.0, 3.0], "b": [50.0, 50.0, 0.0, 0.0]}, 3, True)
+    assert length_shares({"b": ["", "one"]}) == ({"b": [50.0, 50.0]}, 1, False)
 
 
 def test_labels_stand_above_the_mark():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.experiment.report import document as doc
 from wfe_plugin.experiment.report.background import (
@@ -40,6 +42,24 @@ def build(results: Results) -> doc.Document:
 
 def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def length_shares(texts: dict[str, list[str]]) -> tuple[dict[str, list[float]], int, bool]:
+    """For each name, the share of its texts with 0, 1, ... words, in percent.
+
+    Returns them with the last number of words, and whether longer texts are counted there: the
+    few that run on for ever would squeeze all others to the left of a picture.
+    """
+    lengths = {name: sorted(len(line.split()) for line in lines) for name, lines in texts.items()}
+    # What 97 of 100 texts do not exceed, and one more for the rest.
+    usual = max(ordered[math.ceil(0.97 * len(ordered)) - 1] for ordered in lengths.values())
+    most = max(ordered[-1] for ordered in lengths.values())
+    longest = min(most, usual + 1)
+    shares = {
+        name: [100 * sum(min(n, longest) == k for n in ordered) / len(ordered) for k in range(longest + 1)]
+        for name, ordered in lengths.items()
+    }
+    return shares, longest, most > longest
 
 
 class Sections(View):
@@ -148,14 +168,9 @@ class Sections(View):
         texts = {"references": [text for several in self.test.references for text in several]}
         for system in dict.fromkeys([self.baseline, self.proposed]):
             texts[system] = self.test.summaries(system, self.beam)
-        shares = {}
-        for name, lines in texts.items():
-            lengths = [len(line.split()) for line in lines]
-            shares[name] = {n: 100 * lengths.count(n) / len(lengths) for n in range(max(lengths) + 1)}
-        # The few that run on for ever would squeeze all others to the left.
-        longest = max(next(n for n in by if sum(by[k] for k in by if k <= n) >= 99) for by in shares.values())
+        shares, longest, cut = length_shares(texts)
         series = [
-            Series(name, [(n, by.get(n, 0.0)) for n in range(longest + 1)], self.colour(name) if number else 0, number)
+            Series(name, list(enumerate(by)), self.colour(name) if number else 0, number)
             for number, (name, by) in enumerate(shares.items())
         ]
         caption = f"Length of the summaries, beam {self.beam}" + (", first seed" if self.seeds > 1 else "")
@@ -163,7 +178,7 @@ class Sections(View):
             f"{caption}: share of the summaries, in %",
             ["words", *shares],
             [
-                doc.Row(str(n), [doc.Cell(f"{by.get(n, 0.0):.1f}") for by in shares.values()])
+                doc.Row(f"≥{n}" if cut and n == longest else str(n), [doc.Cell(f"{by[n]:.1f}") for by in shares.values()])
                 for n in range(longest + 1)
             ],
             folded=True,
@@ -171,7 +186,7 @@ class Sections(View):
         return [
             self.heading("Length"),
             doc.Picture(
-                line_chart(series, "words", "% of the summaries", zero=True),
+                line_chart(series, f"words ({longest}: or more)" if cut else "words", "% of the summaries", zero=True),
                 caption,
                 table,
             ),
