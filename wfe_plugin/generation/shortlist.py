@@ -5,11 +5,14 @@ output layer, the largest part of a decoder, is then computed for those only.
 """
 
 from contextlib import contextmanager
-from typing import Iterator, List, NamedTuple, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+# Enough to see that a model was trained further.
+FIRST_WORDS = 64
 
 
 def choose_words(a_hat: Tensor, best: int, always: List[Tensor]) -> Tensor:
@@ -87,8 +90,8 @@ class ShortOutput(nn.Module):
         self.bias = bias_of(layer)[words]
         others = moments - WordMoments.of(self.weight, self.bias - shift)
         # What rounding has left, if the shortlist is the whole vocabulary, is nothing.
-        mass = others.weight if len(words) < layer.out_features else torch.zeros(())
-        self.log_mass = mass.clamp(min=0.0).log().to(self.weight.device) + shift
+        mass = others.weight if len(words) < layer.out_features else others.weight.new_zeros(())
+        self.log_mass = mass.clamp(min=0.0).log() + shift
         self.mean = others.first / others.weight
         self.covariance = others.second / others.weight - self.mean.outer(self.mean)
 
@@ -114,6 +117,28 @@ def bias_of(layer: nn.Linear) -> Tensor:
     return layer.bias.detach()
 
 
+class LayerStatistics(NamedTuple):
+    """What is to be known of a whole output layer, and of which weights it is known.
+
+    fairseq makes the generator of --eval-bleu before a model is trained, loaded or
+    moved to a GPU, and keeps it.
+    """
+
+    moments: WordMoments
+    shift: float
+    first_words: Tensor  # their weights: those of the most frequent words always change
+
+    @classmethod
+    def of(cls, layer: nn.Linear) -> "LayerStatistics":
+        weight, bias = weight_of(layer), bias_of(layer)
+        shift = bias.float().max().item()
+        return cls(WordMoments.of(weight, bias - shift), shift, weight[:FIRST_WORDS].clone())
+
+    def fit(self, layer: nn.Linear) -> bool:
+        weight = weight_of(layer)[:FIRST_WORDS]
+        return weight.device == self.first_words.device and torch.equal(weight, self.first_words)
+
+
 class ShortenedOutputs:
     """The output layers of some decoders, to be shortened for a batch at a time."""
 
@@ -121,21 +146,19 @@ class ShortenedOutputs:
         self.decoders = list(decoders)
         self.names = [output_layer_name(decoder) for decoder in self.decoders]
         self.layers = [getattr(d, name) for d, name in zip(self.decoders, self.names)]
-        self.shifts = [bias_of(layer).float().max().item() for layer in self.layers]
-        self.moments = [
-            WordMoments.of(weight_of(layer), bias_of(layer) - shift)
-            for layer, shift in zip(self.layers, self.shifts)
-        ]
+        self.statistics: List[Optional[LayerStatistics]] = [None] * len(self.layers)
 
     @contextmanager
     def to(self, words: Tensor) -> Iterator[None]:
         """Within, decoders compute the logits of these words and one of all others."""
         parts = list(zip(self.decoders, self.names, self.layers))
+        self.statistics = [
+            known if known is not None and known.fit(layer) else LayerStatistics.of(layer)
+            for known, layer in zip(self.statistics, self.layers)
+        ]
         try:
-            for (decoder, name, layer), moments, shift in zip(
-                parts, self.moments, self.shifts
-            ):
-                setattr(decoder, name, ShortOutput(layer, moments, shift, words))
+            for (decoder, name, layer), known in zip(parts, self.statistics):
+                setattr(decoder, name, ShortOutput(layer, known.moments, known.shift, words))
             yield
         finally:
             for decoder, name, layer in parts:
