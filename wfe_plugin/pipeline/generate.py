@@ -53,6 +53,10 @@ Other ways to avoid repetition, with any --decoding, after --:
   --coverage-penalty B               among the finished outputs, prefer those that covered the source
   --gnmt-length-penalty A            and score them by length as Wu et al. (2016) do
 With BPE, words are pieces, written as in the dictionary (dict.target.txt).
+
+Faster with a large vocabulary, for models that estimate word frequencies, after --:
+  --wfe-shortlist N                  search among the N words of each sentence of a batch that are
+                                     estimated to occur most; scores are then close to the model's
 """
 
 MANAGED = (
