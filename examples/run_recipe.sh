@@ -10,9 +10,10 @@ usage="usage: run.sh [--out DIR] [$option DIR] [--config NAME] [-- wfe-experimen
   --out DIR      directory for everything (default: $name-out in the current one)
   $(printf %-13s "$option DIR")  $help, instead of downloading
   --config NAME  what to do with the text: experiment (default), the paper's systems; compare,
-                 also other ways to avoid repetition; or a configuration file of your own
+                 also other ways to avoid repetition; table3, the systems that the paper compares
+                 itself with, and other models; or a configuration file of your own
 Interrupted, it continues where it was. The report is DIR/results/experiment.html, or named
-after the other configuration. With the same --out, compare uses the models of experiment."
+after the other configuration. With the same --out, compare and table3 use the models of experiment."
 out=$name-out config=experiment prepare=()
 
 while [ $# -gt 0 ]; do

@@ -11,7 +11,9 @@ from experiment_stubs import world, write  # noqa: F401  (a fixture)
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
+from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import Step, StepError
+from wfe_plugin.pipeline import train
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -83,6 +85,19 @@ def test_configurations_of_the_examples(path):
     assert (compare.out, compare.data, compare.preset) == (experiment.out, experiment.data, experiment.preset)
     assert set(compare.systems) >= set(experiment.systems)
     assert set(compare.seeds) <= set(experiment.seeds) and set(compare.beams) <= set(experiment.beams)
+    table3 = read_experiment(path.with_name("table3.ini"))
+    assert (table3.out, table3.data, table3.preset) == (experiment.out, experiment.data, experiment.preset)
+    assert len(set(table3.trainings) & set(experiment.trainings)) == 3
+    assert {training.preset for training in table3.trainings} == {
+        "small", "abs-small", "ras-lstm-small", "ras-elman-small", "lvt2k-small", "mrt", "transformer-small", "fconv-small"
+    }  # fmt: skip
+    # Nothing is trained that no system decodes with, and all models are trained equally long.
+    assert {system.training for system in table3.systems} == set(table3.trainings)
+    runner = Runner(table3, jobs=1)
+    for training in table3.trainings:
+        args, _ = train.parse(runner.train_command(training, 1, 1)[1:])
+        whole = train.parse(runner.train_command(table3.baseline.training, 1, 1)[1:])[0].epochs
+        assert args.epochs == (3 if training.further else 6 if training.base else whole)
     run = path.parent / "run.sh"
     done = subprocess.run([str(run), "--help"], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.startswith("usage: run.sh")

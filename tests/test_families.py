@@ -147,6 +147,17 @@ def test_a_shortlist_of_all_words_changes_nothing(family):
     assert [outputs(hypotheses) for hypotheses in short] == [outputs(hypotheses) for hypotheses in whole]
 
 
+def test_an_adaptive_softmax_searches_as_well():
+    """Two times the same model is searched by fairseq's own steps."""
+    task = toy_task(30)
+    model = toy_of("transformer", task, adaptive_softmax_cutoff="8,16")
+    batch = toy_batch(task, toy_sources(3, 30))
+    found, expected = (generate(task, models, batch) for models in ([model], [model, model]))
+    for one, other in zip(found, expected):
+        assert [h["tokens"].tolist() for h in one] == [h["tokens"].tolist() for h in other]
+        assert [h["score"].item() for h in one] == pytest.approx([h["score"].item() for h in other], abs=1e-4)
+
+
 @each_family
 def test_ensembles_keep_the_average_budget(family):
     """Of one family, and with another one."""

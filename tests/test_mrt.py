@@ -10,6 +10,7 @@ from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 from literal_search import LiteralSearch
 from omegaconf import OmegaConf
+from table3_models import encode, tiny
 from test_risk import literal_risk
 from toy import generate, toy_batch, toy_model, toy_task
 
@@ -122,6 +123,34 @@ def test_any_encoder_decoder_gets_the_gradient_of_its_candidates(build, candidat
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:
             assert torch.allclose(found[name], parameter.grad, atol=1e-5), name
+
+
+def test_models_that_compute_few_words_say_where_the_candidates_are():
+    """`lvt` in training: a softmax over the words of sources and candidates, and frequent ones."""
+    task = toy_task(20)
+    model = without_dropout(tiny("lvt", task, restricted_vocabulary=6))
+    batch = toy_batch(task, SOURCES, TARGETS)
+    rows = [torch.tensor(row) for row in ([21, 4, 23, EOS], [EOS], [7, 20, EOS])]
+    sentence = torch.tensor([0, 0, 2])
+    encoder_out = encode(model, batch)
+    found = criterion_of(task).log_probabilities(model, encoder_out, rows, sentence)
+    model.decoder.restricted_vocabulary = len(task.target_dictionary)
+    texts = batch["net_input"]["src_tokens"][sentence].unique().tolist()
+    words = sorted({0, 1, 2, 3, *texts, *(word for row in rows for word in row.tolist())})
+    for row, number, log_p in zip(rows, sentence, found):
+        encoded = model.encoder.reorder_encoder_out(encoder_out, number.view(1))
+        previous = torch.cat((row[-1:], row[:-1])).unsqueeze(0)
+        logits = model.decoder(previous, encoder_out=encoded)[0][0]
+        expected = torch.log_softmax(logits[:, words], dim=1)
+        expected = sum(expected[place, words.index(word)] for place, word in enumerate(row.tolist()))
+        assert log_p.item() == pytest.approx(expected.item(), rel=1e-4)
+
+
+def test_a_shortlist_is_for_what_is_drawn_within_the_bound():
+    task = toy_task(WORDS, wfe_shortlist=3)
+    model, batch = toy_model(task, 1), toy_batch(task, SOURCES, TARGETS)
+    for bounded in (False, True):
+        assert len(criterion_of(task).draw(model, batch, 2, sampling=True, bounded=bounded)) == 3
 
 
 def test_draws_depend_on_the_seed_alone():

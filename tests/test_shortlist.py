@@ -156,6 +156,23 @@ def test_the_output_layer_comes_back():
     assert decoder.fc_out is layer
 
 
+def test_a_generator_that_is_kept_sees_what_the_model_learns():
+    """As that of --eval-bleu, which is made before the training."""
+    task = toy_task(WORDS)
+    model, batch = toy_model(task), toy_batch(task, toy_sources(3, WORDS))
+    settings = Namespace(beam=3, max_len_b=6, wfe_shortlist=5)
+    kept = task.build_generator([model], settings)
+    task.inference_step(kept, [model], batch)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(-0.5)
+    found, expected = (
+        [h["score"].item() for hs in task.inference_step(generator, [model], batch) for h in hs]
+        for generator in (kept, task.build_generator([model], settings))
+    )
+    assert found == expected
+
+
 class TestOtherWords:
     """What stands behind a shortlist for all words that are not in it."""
 

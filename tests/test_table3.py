@@ -1,12 +1,15 @@
 """What all other systems of the paper's Table 3 must do, and their way through the command lines."""
 
+import os
+import subprocess
+import sys
 from argparse import Namespace
 
 import pytest
 import torch
 from fairseq.models import ARCH_CONFIG_REGISTRY
 from table3_models import SIZES, distributions, encode, tiny
-from tiny_training import options, prepare
+from tiny_training import ROOT, options, prepare
 from toy import generate, toy_batch, toy_sources, toy_task
 
 from wfe_plugin.pipeline import generate as generate_sh
@@ -119,6 +122,15 @@ def test_commands_say_nothing_of_wfe(data, preset):
     words = training.command(train.Progress())
     assert not [word for word in words if word in ("--without-wfe", "--wfe-estimator", "--wfe-only")]
     assert training.record["settings"]["baseline"]
+
+
+def test_importing_the_plugin_is_enough_to_know_the_models():
+    """train.sh --from asks for their options; fairseq imports the folder in its own commands only."""
+    code = "import wfe_plugin; from fairseq.models import ARCH_MODEL_REGISTRY as known; print(*known)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    known = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    architectures = {PRESETS[preset].options[1] for preset in TABLE3}
+    assert architectures <= set(known.stdout.split())
 
 
 @pytest.mark.parametrize("preset", TABLE3)

@@ -61,6 +61,11 @@ def test_a_checkpoint_goes_on_where_it_was():
     assert torch.equal(*weights)
 
 
+def test_half_precision_may_put_all_weights_into_one_tensor():
+    """fairseq-train --fp16 does so on a GPU, and refuses an optimizer that does not allow it."""
+    assert build_optimizer(config(), [torch.nn.Parameter(torch.ones(1))]).supports_flat_params
+
+
 def test_bad_betas_are_refused():
     assert read_pair("(0.9, 0.98)") == [0.9, 0.98]
     with pytest.raises(ValueError, match="--adam-betas"):

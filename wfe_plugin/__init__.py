@@ -13,7 +13,7 @@ import logging
 def _register_with_fairseq() -> None:
     from wfe_plugin import plain_errors, safe_loading
     from wfe_plugin.criterions import mrt, nll_unlikelihood, nll_wfe  # noqa: F401
-    from wfe_plugin.models import wfe_fconv, wfe_lstm, wfe_transformer  # noqa: F401
+    from wfe_plugin.models import abs, lvt, ras, wfe_fconv, wfe_lstm, wfe_transformer  # noqa: F401
     from wfe_plugin.optim import torch_adam  # noqa: F401
     from wfe_plugin.tasks import summarization_wfe  # noqa: F401
 

@@ -166,6 +166,7 @@ class MRTCriterion(NLLWithWFECriterion):
         options = Namespace(beam=number, sampling=sampling, max_len_a=0, max_len_b=self.max_length)
         if not bounded or getattr(model, "wfe_head", None) is None:
             options.wfe_decoding = "off"
+            options.wfe_shortlist = 0  # which needs an estimate
         generator = self.task.build_generator([model], options)
         try:
             model.eval()
@@ -209,6 +210,8 @@ class MRTCriterion(NLLWithWFECriterion):
         )
         encoder_out = model.encoder.reorder_encoder_out(encoder_out, sentence)
         net_output = model.decoder(previous, encoder_out=encoder_out)
+        # In training some models compute few words' logits, and know where each target is.
+        target = model.get_targets({"target": target}, net_output)
         if self.uses_up_logits(model, net_output[0]):
             logits = net_output[0].view(-1, net_output[0].size(-1))
             nll = nll_of_tokens_in_place(logits, target.view(-1), self.padding_idx)

@@ -264,7 +264,11 @@ class BoundedEnsemble(EnsembleModel):
         return scores if encoded.words is None else scores[:, :-1]
 
     def logits(self, tokens, encoded: EncodedBatch, incremental_states):
-        """Of the single model: (rows, vocabulary); attention (rows, time) or None."""
+        """What the single model's decoder returns for the last word, before the softmax.
+
+        Returns:
+            (rows, vocabulary); attention (rows, time) or None
+        """
         keywords = {"encoder_out": encoded.encoder_outs[0]}
         if self.has_incremental_states():
             keywords["incremental_state"] = incremental_states[0]
@@ -276,9 +280,10 @@ class BoundedEnsemble(EnsembleModel):
 
     def normalized(self, logits: Tensor) -> Tensor:
         """(rows, vocabulary), at least in float32."""
+        # As a sequence of one word: an adaptive softmax takes nothing else.
         return self.single_model.get_normalized_probs(
-            (logits, None), log_probs=True, sample=None
-        )
+            (logits.unsqueeze(1), None), log_probs=True, sample=None
+        ).squeeze(1)
 
     def best_candidates(
         self, scores: Tensor, generated: Tensor, encoded: EncodedBatch, normalize
@@ -290,12 +295,15 @@ class BoundedEnsemble(EnsembleModel):
         the processor's cache. `candidates` tells which words they are.
 
         Args:
-            scores: (rows, vocabulary), log-probabilities or, with *normalize*, logits
+            scores: (rows, vocabulary), log-probabilities or, with *normalize*, what these
+                are made of: logits, or features (rows, size) for an adaptive softmax
 
         Returns:
             (rows, number of special symbols + number of candidates wanted)
         """
-        rows, vocabulary = scores.shape
+        rows, vocabulary = scores.size(0), len(self.single_model.decoder.dictionary)
+        if encoded.words is not None:
+            vocabulary = len(encoded.words)
         special = self.special_symbols
         sentences = torch.unique_consecutive(encoded.sentence).numel()
         beam = rows // sentences

@@ -58,6 +58,11 @@ class TorchAdam(FairseqOptimizer):
             "weight_decay": self.cfg.weight_decay,
         }
 
+    @property
+    def supports_flat_params(self) -> bool:
+        """Weights are updated one by one: with --fp16, fairseq may put all into one tensor."""
+        return True
+
 
 def read_pair(text: str) -> List[float]:
     """`(0.9, 0.98)`, as fairseq's users write it."""

@@ -41,8 +41,8 @@ LOCK_SECONDS = 8
 ROUGE_PAIRS = 2000
 
 PRESET_HELP = "\n".join(
-    f"  {name:16} {preset.description};\n"
-    f"  {'':16} batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
+    f"  {name:17} {preset.description};\n"
+    f"  {'':17} batch {preset.batch_size}, at most {preset.epochs} epochs, patience {preset.patience}"
     for name, preset in PRESETS.items()
 )
 EPILOG = f"""\
