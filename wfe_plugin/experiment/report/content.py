@@ -119,8 +119,9 @@ class Sections(View):
             values = [f"{theirs:.1f}", f"{ours:.1f}", f"{ours - theirs:+.1f}"]
             values.append(f"{getattr(test.reference_repetition, rate):.1f}")
             rows.append(doc.Row(label, [doc.Cell(value) for value in values]))
+        best = ", the best alternative," if other != self.baseline else ""
         return doc.Table(
-            f"{self.proposed} against {other}{', the best alternative,' if other != self.baseline else ''} at beam {beam}",
+            f"{self.proposed} against {other}{best} at beam {beam}",
             ["", other, self.proposed, "change", "ref."],
             rows,
         )
@@ -169,6 +170,7 @@ class Sections(View):
         for system in dict.fromkeys([self.baseline, self.proposed]):
             texts[system] = self.test.summaries(system, self.beam)
         shares, longest, cut = length_shares(texts)
+        labels = [*map(str, range(longest)), f"≥{longest}" if cut else str(longest)]
         series = [
             Series(name, list(enumerate(by)), self.colour(name) if number else 0, number)
             for number, (name, by) in enumerate(shares.items())
@@ -178,8 +180,8 @@ class Sections(View):
             f"{caption}: share of the summaries, in %",
             ["words", *shares],
             [
-                doc.Row(f"≥{n}" if cut and n == longest else str(n), [doc.Cell(f"{by[n]:.1f}") for by in shares.values()])
-                for n in range(longest + 1)
+                doc.Row(label, [doc.Cell(f"{by[n]:.1f}") for by in shares.values()])
+                for n, label in enumerate(labels)
             ],
             folded=True,
         )
