@@ -39,6 +39,8 @@ TRAIN = """\
             values = {"epoch": epoch, "valid_nll_loss": str(9 - epoch)}
             if "--baseline" not in sys.argv:
                 values["valid_wfe_loss"] = str(5 - epoch)
+            if "nll_unlikelihood" in sys.argv:
+                values["valid_unlikelihood_loss"] = str(0.5 / epoch)
             log.write("2024 | INFO | valid | " + json.dumps(values) + "\\n")
             print(f"train: epoch {epoch}: validation nll {9 - epoch}", flush=True)
     """

@@ -77,6 +77,87 @@ def test_numbers_of_the_report(report):
     assert "<svg" not in text
 
 
+def test_training_curves_of_every_loss(world):  # noqa: F811
+    """One picture for the NLL of all; the further losses have scales of their own, so each its own picture."""
+    world.edit(
+        "[system EncDec]\n",
+        "[training EncDec]\nbaseline = yes\n[training EncDec+WFE]\n[training WFE]\n"
+        "[training UL]\nbaseline = yes\noptions = -- --criterion nll_unlikelihood\n"
+        "[system UL]\ntraining = UL\n[system WFE]\ntraining = WFE\n[system EncDec]\n",
+    )
+    assert world.run() == 0
+    page, text = ((world.out / f"cats.{suffix}").read_text() for suffix in ("html", "md"))
+    training = page[page.index('id="training"') :]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>\n<svg", training)
+    assert captions == [
+        "Negative log-likelihood; pale: further seeds",
+        "WFE: loss of the estimate; pale: further seeds",
+        "EncDec+WFE: loss of the estimate; pale: further seeds",
+        "UL: unlikelihood loss; pale: further seeds",
+    ]
+    rows = text[text.index("**UL: unlikelihood loss") :].splitlines()[2:6]
+    assert rows[0] == "| epoch | UL, validation, seed 1 | UL, validation, seed 2 |"
+    assert rows[2:] == ["| 1 | 0.500 | 0.500 |", "| 2 | 0.250 | 0.250 |"]
+
+
+def test_many_systems_at_one_beam(world):  # noqa: F811
+    """Rows by system; colours by what a system is; the oracle in the tables but not in the pictures of gains."""
+    world.edit("beams = 1 5", "beams = 5")
+    more = "".join(f"[system A{i}]\ntraining = EncDec\n" for i in range(6))
+    more += "[system Perfect]\ntraining = EncDec+WFE\nrole = oracle\n"
+    world.edit("[system EncDec+WFE]\n", more + "[system EncDec+WFE]\n")
+    world.edit("beams = 5", "beams = 5\nproposed = EncDec+WFE")
+    assert world.run() == 0
+    page, text = ((world.out / f"cats.{suffix}").read_text() for suffix in ("html", "md"))
+    table = text[text.index("**Table 2 of the paper") : text.index("**Each run")]
+    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")] == [
+        "| ", "| ---", "| EncDec", *(f"| A{i}" for i in range(6)), "| Perfect", "| EncDec+WFE",
+    ]  # fmt: skip
+    assert "best beam" not in text
+    pictures = re.findall(r"<figcaption>(ROUGE-. against EncDec.*?)</figcaption>\n(<svg.*?</svg>)", page, re.S)
+    assert len(pictures) == 3
+    for caption, picture in pictures:
+        assert caption.endswith("without the oracle")
+        shown = re.findall(r"<text[^>]*>(.*?)</text>", picture)
+        assert "Perfect" not in shown and {"A0", "A5", "EncDec+WFE", "alternative", "proposed"} <= set(shown)
+        colours = re.findall(r'<circle[^>]*fill: var\(--s(\d)\)', picture)
+        assert len(set(colours[:6])) == 1 and colours[6] != colours[0]
+    gains = text[text.index("**Gains over EncDec at beam 5") :].splitlines()[2:]
+    assert [line.split(" | ")[0] for line in gains[2:9]][-1] == "| Perfect"
+    # Against the baseline, and against the best of the others.
+    assert "**EncDec+WFE against EncDec at beam 5**" in text
+    assert "**EncDec+WFE against A0, the best alternative, at beam 5**" in text
+
+
+def test_table_4_names_its_model(report):
+    """The Markdown twin has no pictures, so its tables must tell all by themselves."""
+    text = markdown.render(report)
+    rows = text[text.index("**Table 4 of the paper, EncDec+WFE, seed 1:") :].splitlines()[2:5]
+    assert rows[2] == "| true 1 | 1 (20 %) | 4 (80 %) | 0 (0 %) | 0 (0 %) | 0 (0 %) |"
+    assert "| EncDec+WFE | seed 1 | 80.0 % | 90.0 % | 12 |" in text
+    assert "**Length of the summaries, beam 5, first seed: share" in text
+
+
+def test_marks_of_significance_take_no_room():
+    cells = [doc.Cell("+1.20‡", "-0.50†", second="+0.10"), doc.Cell("1.20")]
+    page = html.render(doc.Document("t", "", [doc.Table("", ["", "a", "b"], [doc.Row("x", cells)])]))
+    assert re.findall(r"<td>.*?</td>", page) == [
+        '<td>+1.20<span class="sign">‡</span><span class="detail">-0.50<span class="sign">†</span></span>'
+        '<span class="detail">+0.10</span></td>',
+        "<td>1.20</td>",
+    ]
+    assert re.search(r"\.sign \{[^}]*width: 0", page)
+
+
+def test_labels_stand_above_the_mark():
+    """What is drawn later lies above."""
+    picture = bar_chart([("a", 0.4, 1), ("b", 9.0, 2)], "%", ("references", 0.5), [("baseline", 1), ("WFE", 2)])
+    mark = picture.index('class="axis"')
+    assert all(picture.index(f">{label}<") > mark for label in ("a", "b", "0.4", "9.0"))
+    assert ">baseline<" in picture and ">WFE<" in picture
+    assert ">baseline<" not in bar_chart([("a", 0.4, 1)], "%", key=[("baseline", 1)])
+
+
 def test_markdown_escapes():
     assert markdown.plain("a*b_c|d <e> & [f](g) `h`") == "a\\*b\\_c\\|d &lt;e> &amp; \\[f\\](g) \\`h\\`"
     assert markdown.plain("# no heading") == "\\# no heading" and markdown.plain("+1.5") == "+1.5"
@@ -124,12 +205,13 @@ def test_curves_keep_the_last_of_a_repeated_epoch(tmp_path):
     lines = [
         '2024 | INFO | train | {"epoch": 1, "train_nll_loss": "9.5", "train_wfe_loss": "4"}',
         '2024 | INFO | valid | {"epoch": 1, "valid_nll_loss": "9"}',
-        '2024 | INFO | valid | {"epoch": 1, "valid_nll_loss": "8"}',
+        '2024 | INFO | valid | {"epoch": 1, "valid_nll_loss": "8", "valid_unlikelihood_loss": "0.5"}',
         '2024 | INFO | valid | {"epoch": 2, "valid_nll_',
         "other",
     ]
     (tmp_path / "train.log").write_text("\n".join(lines))
     assert read_curves(tmp_path) == {
         "train_nll_loss": {1: 9.5}, "train_wfe_loss": {1: 4.0}, "valid_nll_loss": {1: 8.0},
+        "valid_unlikelihood_loss": {1: 0.5},
     }  # fmt: skip
     assert read_curves(tmp_path / "missing") == {}

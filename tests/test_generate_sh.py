@@ -168,6 +168,8 @@ def test_an_empty_source_of_a_binarised_set(monkeypatch):
         (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by preprocess.sh"),
         (["--model", "with wfe", "--input", "nothing.txt"], "nothing.txt: No such file"),
         (["--model", "with wfe", "--input", "latin1.txt"], "latin1.txt:2: not UTF-8"),
+        (["--model", "with wfe", "--", "--no-repeat-ngram-size", "0"], "--no-repeat-ngram-size is 0, which blocks nothing"),
+        (["--model", "with wfe", "--", "--no-repeat-ngram-size=0"], "--no-repeat-ngram-size is 0, which blocks nothing"),
         (["--model", "with wfe", "--", "--nbest", "2"], "--nbest after --: generate.sh sets this itself"),
     ],
 )

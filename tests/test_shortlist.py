@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import FIRST_WORD, FixedEstimates, estimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 
-from wfe_plugin.generation.shortlist import ShortenedOutputs, ShortOutput, WordMoments, choose_words, output_layer_name
+from wfe_plugin.generation.shortlist import DecoderOutput, choose_words, output_layer_name, shortened_outputs
 from wfe_plugin.method.best_words import GROUP, SMALL_VOCABULARY, best_words
 
 WORDS = 30
@@ -150,7 +150,7 @@ def test_the_output_layer_comes_back():
     layer = decoder.fc_out
     x = torch.randn(2, layer.in_features)
     with pytest.raises(KeyError):
-        with ShortenedOutputs([decoder]).to(torch.tensor([1, 5])):
+        with shortened_outputs([DecoderOutput(decoder)], torch.tensor([1, 5])):
             assert torch.allclose(decoder.fc_out(x)[:, :2], layer(x)[:, [1, 5]])
             raise KeyError
     assert decoder.fc_out is layer
@@ -177,8 +177,22 @@ class TestOtherWords:
     """What stands behind a shortlist for all words that are not in it."""
 
     def short_output(self, layer, words):
-        shift = layer.bias.max().item()
-        return ShortOutput(layer, WordMoments.of(layer.weight, layer.bias - shift), shift, torch.tensor(words))
+        return self.output(layer).shortened(torch.tensor(words))
+
+    def output(self, layer):
+        decoder = torch.nn.Module()
+        decoder.fc_out, decoder.dictionary = layer, range(layer.out_features)
+        return DecoderOutput(decoder)
+
+    @torch.no_grad()
+    def test_changed_weights_are_noticed(self):
+        """As between two validations of a training."""
+        layer = torch.nn.Linear(4, 6)
+        output, x = self.output(layer), torch.randn(3, 4)
+        for scale in (1.0, 3.0):
+            layer.weight.fill_(scale)
+            found = output.shortened(torch.tensor([0, 1]))(x)
+            assert torch.allclose(found[:, 2], layer(x)[:, 2:].logsumexp(dim=1), atol=1e-3)
 
     @torch.no_grad()
     def test_nothing_is_left_of_a_whole_vocabulary(self):

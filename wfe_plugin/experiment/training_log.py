@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 LOG = "train.log"
+LOSSES = ("nll_loss", "wfe_loss", "unlikelihood_loss", "risk")  # by the names that the criteria log
 _EPOCH = re.compile(r"\| INFO \| (train|valid) \| (\{.*\})$")
 
 
@@ -30,7 +31,7 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
             epoch = int(values["epoch"])
         except (ValueError, KeyError):  # a line that an interruption cut
             continue
-        for name in ("nll_loss", "wfe_loss"):
+        for name in LOSSES:
             key = f"{match[1]}_{name}"
             if key in values:
                 curves.setdefault(key, {})[epoch] = float(values[key])

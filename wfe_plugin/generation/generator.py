@@ -20,7 +20,7 @@ from wfe_plugin.generation.ensemble import (
     EncodedBatch,
 )
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
-from wfe_plugin.generation.shortlist import ShortenedOutputs
+from wfe_plugin.generation.shortlist import DecoderOutput, shortened_outputs
 from wfe_plugin.method.coverage import coverage_penalty, length_penalty
 from wfe_plugin.method.loss import true_frequencies
 
@@ -81,7 +81,7 @@ class WFESequenceGenerator(SequenceGenerator):
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
         self.oracle = decoding == "oracle"
         if shortlist > 0:
-            self.outputs = ShortenedOutputs([model.decoder for model in models])
+            self.outputs = [DecoderOutput(model.decoder) for model in models]
             # With fewer words a search could not fill its beam, or draw from the best.
             drawn = getattr(search_strategy, "sampling_topk", 0)
             ensemble.shortlist = max(shortlist, 2 * self.beam_size + 1, drawn)
@@ -168,7 +168,7 @@ class WFESequenceGenerator(SequenceGenerator):
             if encoded.words is None:
                 yield
             else:
-                with self.outputs.to(encoded.words):
+                with shortened_outputs(self.outputs, encoded.words):
                     yield
         finally:
             self.vocab_size = whole

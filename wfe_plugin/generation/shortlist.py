@@ -5,14 +5,11 @@ output layer, the largest part of a decoder, is then computed for those only.
 """
 
 from contextlib import contextmanager
-from typing import Iterator, List, NamedTuple, Optional, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-
-# Enough to see that a model was trained further.
-FIRST_WORDS = 64
 
 
 def choose_words(a_hat: Tensor, best: int, always: List[Tensor]) -> Tensor:
@@ -79,29 +76,30 @@ class ShortOutput(nn.Module):
     which costs as much as a few words.
 
     Args:
-        layer: the output layer, of all words
-        moments: of all words, their biases less *shift*
-        words: the shortlist, (number,)
+        weight, bias: of the words of the shortlist, (number, size) and (number,)
+        others: the moments of all other words; None: there are none
+        shift: what their biases were reduced by
     """
 
-    def __init__(self, layer: nn.Linear, moments: WordMoments, shift: float, words: Tensor):
+    def __init__(
+        self, weight: Tensor, bias: Tensor, others: Optional[WordMoments], shift: float
+    ):
         super().__init__()
-        self.weight = weight_of(layer)[words]
-        self.bias = bias_of(layer)[words]
-        others = moments - WordMoments.of(self.weight, self.bias - shift)
-        # What rounding has left, if the shortlist is the whole vocabulary, is nothing.
-        mass = others.weight if len(words) < layer.out_features else others.weight.new_zeros(())
-        self.log_mass = mass.clamp(min=0.0).log() + shift
-        self.mean = others.first / others.weight
-        self.covariance = others.second / others.weight - self.mean.outer(self.mean)
+        self.weight, self.bias = weight, bias
+        self.has_others = others is not None
+        if others is not None:
+            self.log_mass = others.weight.log() + shift
+            self.mean = others.first / others.weight
+            self.covariance = others.second / others.weight - self.mean.outer(self.mean)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., size) -> (..., number of words + 1)"""
         logits = F.linear(x, self.weight, self.bias)
+        if not self.has_others:
+            return F.pad(logits, (0, 1), value=float("-inf"))
         x = x.float()
         spread = ((x @ self.covariance) * x).sum(dim=-1)
         others = self.log_mass + x @ self.mean + spread.clamp(min=0.0) / 2
-        others = others.masked_fill(self.log_mass.isneginf(), float("-inf"))
         return torch.cat((logits, others.unsqueeze(-1).type_as(logits)), dim=-1)
 
 
@@ -117,49 +115,43 @@ def bias_of(layer: nn.Linear) -> Tensor:
     return layer.bias.detach()
 
 
-class LayerStatistics(NamedTuple):
-    """What is to be known of a whole output layer, and of which weights it is known.
+class DecoderOutput:
+    """The output layer of a decoder, which can be shortened for a batch."""
 
-    fairseq makes the generator of --eval-bleu before a model is trained, loaded or
-    moved to a GPU, and keeps it.
-    """
+    def __init__(self, decoder: nn.Module):
+        self.decoder = decoder
+        self.name = output_layer_name(decoder)
+        self.layer = getattr(decoder, self.name)
+        self.known_weights = None
 
-    moments: WordMoments
-    shift: float
-    first_words: Tensor  # their weights: those of the most frequent words always change
+    def moments(self) -> Tuple[WordMoments, float]:
+        """Of all words, and what biases were reduced by; computed anew if weights changed."""
+        weights = [(p.data_ptr(), p._version) for p in self.layer.parameters()]
+        if weights != self.known_weights:
+            bias = bias_of(self.layer).float()
+            shift = bias.max().item()
+            self.known_moments = WordMoments.of(weight_of(self.layer), bias - shift), shift
+            self.known_weights = weights
+        return self.known_moments
 
-    @classmethod
-    def of(cls, layer: nn.Linear) -> "LayerStatistics":
-        weight, bias = weight_of(layer), bias_of(layer)
-        shift = bias.float().max().item()
-        return cls(WordMoments.of(weight, bias - shift), shift, weight[:FIRST_WORDS].clone())
+    def shortened(self, words: Tensor) -> ShortOutput:
+        moments, shift = self.moments()
+        weight, bias = weight_of(self.layer)[words], bias_of(self.layer)[words]
+        others = None
+        if len(words) < self.layer.out_features:
+            others = moments - WordMoments.of(weight, bias - shift)
+            # Rounding may leave nothing of very improbable words.
+            others = others if others.weight > 0 else None
+        return ShortOutput(weight, bias, others, shift)
 
-    def fit(self, layer: nn.Linear) -> bool:
-        weight = weight_of(layer)[:FIRST_WORDS]
-        return weight.device == self.first_words.device and torch.equal(weight, self.first_words)
 
-
-class ShortenedOutputs:
-    """The output layers of some decoders, to be shortened for a batch at a time."""
-
-    def __init__(self, decoders: Sequence[nn.Module]):
-        self.decoders = list(decoders)
-        self.names = [output_layer_name(decoder) for decoder in self.decoders]
-        self.layers = [getattr(d, name) for d, name in zip(self.decoders, self.names)]
-        self.statistics: List[Optional[LayerStatistics]] = [None] * len(self.layers)
-
-    @contextmanager
-    def to(self, words: Tensor) -> Iterator[None]:
-        """Within, decoders compute the logits of these words and one of all others."""
-        parts = list(zip(self.decoders, self.names, self.layers))
-        self.statistics = [
-            known if known is not None and known.fit(layer) else LayerStatistics.of(layer)
-            for known, layer in zip(self.statistics, self.layers)
-        ]
-        try:
-            for (decoder, name, layer), known in zip(parts, self.statistics):
-                setattr(decoder, name, ShortOutput(layer, known.moments, known.shift, words))
-            yield
-        finally:
-            for decoder, name, layer in parts:
-                setattr(decoder, name, layer)
+@contextmanager
+def shortened_outputs(outputs: Sequence[DecoderOutput], words: Tensor) -> Iterator[None]:
+    """Within, decoders compute the logits of these words and one of all others."""
+    try:
+        for output in outputs:
+            setattr(output.decoder, output.name, output.shortened(words))
+        yield
+    finally:
+        for output in outputs:
+            setattr(output.decoder, output.name, output.layer)

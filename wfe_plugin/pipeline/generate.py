@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 from dataclasses import replace
@@ -295,12 +296,19 @@ def say(message: str) -> None:
     print(f"generate: {message}", flush=True)
 
 
+def refuse_size_of_nothing(extra: List[str]) -> None:
+    """fairseq's default cannot be told from the user's own 0, which must be a mistake."""
+    if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
+        raise PipelineError("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")
+
+
 def main(argv=None) -> int:
     # A terminated run must end its children and clean up like an interrupted one.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         args, extra = parse(sys.argv[1:] if argv is None else argv)
         refuse_managed(extra, MANAGED, "generate.sh")
+        refuse_size_of_nothing(extra)
         Generation(args, extra).run()
     except (PipelineError, TextError, EvaluationError, OSError) as error:
         print(f"generate: error: {told(error)}", file=sys.stderr)

@@ -1,12 +1,9 @@
-"""The parts of the report that are about no test set: tuning, speed, training, and how it all was made."""
+"""The parts of the report that are about no test set: tuning, speed, and how it all was made."""
 
 from __future__ import annotations
 
-from statistics import mean
-
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.report.pictures import COLOURS, Series, line_chart
 from wfe_plugin.experiment.results import Results
 
 
@@ -69,48 +66,6 @@ def speed_section(results: Results) -> list:
             rows,
         ),
     ]
-
-
-def training_section(results: Results) -> list:
-    pictures = []
-    names = list(results.curves)
-    several = len(results.experiment.seeds) > 1
-    for curve, label, unit in (
-        ("nll_loss", "Negative log-likelihood", "bits a word"),
-        ("wfe_loss", "Loss of the estimate", "a sentence; of different estimators, not to be compared"),
-    ):
-        series, values = [], {}
-        for number, (name, by_seed) in enumerate(results.curves.items()):
-            for kind, dash in (("valid", 0), ("train", 2)):
-                for seed, curves in by_seed.items():
-                    points = sorted(curves.get(f"{kind}_{curve}", {}).items())
-                    if points:
-                        # The first seed in full colour, the others behind it.
-                        first = seed == next(iter(by_seed))
-                        what = "validation" if kind == "valid" else "training"
-                        series.append(Series(f"{name}, {what}", points, 1 + number % COLOURS, dash, not first))
-                        values[f"{name}, {what}, seed {seed}"] = dict(points)
-        if series:
-            epochs = sorted({epoch for by_epoch in values.values() for epoch in by_epoch})
-            rows = [
-                doc.Row(
-                    str(epoch),
-                    [doc.Cell(f"{by[epoch]:.2f}" if epoch in by else "–") for by in values.values()],
-                )
-                for epoch in epochs
-            ]
-            table = doc.Table(f"{label}, {unit}: the numbers", ["epoch", *values], rows, folded=True)
-            caption = f"{label}{'; pale: further seeds' if several else ''}"
-            pictures.append(doc.Picture(line_chart(series, "epoch", unit), caption, table))
-    seconds = [
-        f"{name} {mean(results.training_seconds[name]) / 60:.1f}"
-        for name in names
-        if all(results.training_seconds[name])
-    ]
-    took = (
-        f"Minutes to train a model (if it was interrupted, since then): {', '.join(seconds)}." if seconds else ""
-    )
-    return [doc.Heading("Training"), doc.Pictures(pictures), *([doc.Paragraph(took)] if took else [])]
 
 
 def provenance_section(results: Results) -> list:

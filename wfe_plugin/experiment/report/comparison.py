@@ -27,15 +27,9 @@ def tone_of(gain: float, p: float) -> str:
     return ("good" if gain > 0 else "bad") if p < 0.05 else ""
 
 
-def comparison_section(results: Results, test: TestResults, suffix: str = "") -> list:
-    """The table, at the middle beam; nothing where there is only one system."""
-    if len(results.experiment.systems) < 2:
-        return []
-    comparison = Comparison(results, test)
-    return [doc.Heading(f"Side by side{suffix}"), doc.Paragraph(comparison.explanation()), comparison.table()]
-
-
 class Comparison:
+    """Of all systems on one test set, at the middle beam."""
+
     def __init__(self, results: Results, test: TestResults):
         self.results, self.test = results, test
         experiment = results.experiment
@@ -48,6 +42,12 @@ class Comparison:
             alternatives, key=lambda name: test.mean_rouge(name, self.beam), default=None
         )
         self.chosen = {tuning.system.name: ", ".join(tuning.chosen.values) for tuning in results.tunings}
+
+    def section(self, suffix: str = "") -> list:
+        """Nothing where there is only one system."""
+        if len(self.systems) < 2:
+            return []
+        return [doc.Heading(f"Side by side{suffix}"), doc.Paragraph(self.explanation()), self.table()]
 
     def table(self) -> doc.Table:
         truth = self.test.reference_repetition
@@ -98,9 +98,14 @@ class Comparison:
         tuned = " In brackets behind a name: what tuning on the validation set has chosen." if self.chosen else ""
         return f"{text}. Of repetition, what is near the references' rate is good.{tuned}"
 
+    def significance(self) -> str:
+        """What the marks mean."""
+        of_seeds = ", whose scores are means over the seeds" if len(self.results.experiment.seeds) > 1 else ""
+        return f"† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences{of_seeds}; each test by itself."
+
     def notes(self) -> str:
         time = " Time: median and extremes, see Speed." if self.results.speeds else ""
         return (
-            "† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences, each test by itself. Bold: the best of a "
-            f"column, oracle aside. Repetition: share of the summaries that repeat such a thing.{time}"
+            f"{self.significance()} Bold: the best of a column, oracle aside. Repetition: share of the summaries that "
+            f"repeat such a thing.{time}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from wfe_plugin.experiment.report.document import (
@@ -91,14 +92,19 @@ def _label(text: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
+    text = _hanging(escape(cell.text))
     if cell.strong:
         text = f"<strong>{text}</strong>"
     for detail, tone in ((cell.detail, cell.tone), (cell.second, cell.second_tone)):
         if detail:
             kind = f"detail {tone}".strip()
-            text += f'<span class="{kind}">{escape(detail)}</span>'
+            text += f'<span class="{kind}">{_hanging(escape(detail))}</span>'
     return f"<td>{text}</td>"
+
+
+def _hanging(detail: str) -> str:
+    """A mark of significance takes no room, so that digits stand below digits."""
+    return re.sub("[†‡]$", r'<span class="sign">\g<0></span>', detail)
 
 
 def _picture(picture: Picture) -> str:

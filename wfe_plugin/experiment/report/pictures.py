@@ -101,7 +101,22 @@ def stroke(series: Series) -> str:
     return f'style="stroke: var(--s{series.colour}); stroke-width: 2;{dash}{opacity}"'
 
 
-def bar_chart(bars: Sequence[tuple[str, float, int]], unit: str, mark: tuple[str, float] | None = None) -> str:
+def colour_key(entries: Sequence[tuple[str, int]], left: float, y: float) -> list[str]:
+    """What colours (name, number) mean, in one line; nothing where there is but one."""
+    parts, x = [], left
+    for name, colour in entries if len(entries) > 1 else ():
+        parts.append(f'<rect x="{x:.1f}" y="{y - 9}" width="10" height="10" style="fill: var(--s{colour})"/>')
+        parts.append(text(x + 14, y, name, soft=True))
+        x += 28 + 7 * len(name)  # about as wide as the name is set
+    return parts
+
+
+def bar_chart(
+    bars: Sequence[tuple[str, float, int]],
+    unit: str,
+    mark: tuple[str, float] | None = None,
+    key: Sequence[tuple[str, int]] = (),
+) -> str:
     """Horizontal bars (name, value, colour); `mark` is a value drawn across them all."""
     values = [value for _, value, _ in bars] + ([mark[1]] if mark else [])
     scale = ticks(0, max(values) or 1.0)
@@ -116,24 +131,26 @@ def bar_chart(bars: Sequence[tuple[str, float, int]], unit: str, mark: tuple[str
     for tick in scale:
         label = f"{shown(tick)} {unit}" if tick == scale[-1] else shown(tick)
         parts += [line(x_of(tick), top, x_of(tick), bottom), text(x_of(tick), bottom + 16, label, "middle", True)]
+    labels = []  # last, so that the mark does not cross them out
     for row, (name, value, colour) in enumerate(bars):
         y = top + pitch * row
-        parts.append(text(left, y + 13, name))
         parts.append(
             f'<rect x="{left}" y="{y + 18}" width="{max(x_of(value) - left, 1):.1f}" height="12" '
             f'style="fill: var(--s{colour})"/>'
         )
-        parts.append(text(x_of(value) + 6, y + 28, f"{value:.1f}"))
+        labels += [text(left, y + 13, name), text(x_of(value) + 6, y + 28, f"{value:.1f}")]
     if mark:
         name, value = mark
         x = x_of(value)
         parts.append(f'<line x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" y2="{bottom}" class="axis" stroke-width="2"/>')
-        anchor = "start" if x < WIDTH / 2 else "end"
-        parts.append(text(x, top - 10, f"{name} {value:.1f}", anchor))
-    return svg(bottom + 24, f"bars, {unit}", parts)
+        labels.append(text(x, top - 10, f"{name} {value:.1f}", "start" if x < WIDTH / 2 else "end"))
+    parts += [*labels, *colour_key(key, left, bottom + 40)]
+    return svg(bottom + (46 if len(key) > 1 else 24), f"bars, {unit}", parts)
 
 
-def interval_chart(rows: Sequence[tuple[str, float, float, float, int]], unit: str) -> str:
+def interval_chart(
+    rows: Sequence[tuple[str, float, float, float, int]], unit: str, key: Sequence[tuple[str, int]] = ()
+) -> str:
     """Differences (name, value, low, high, colour) with their intervals, around zero."""
     lows, highs = [row[2] for row in rows], [row[3] for row in rows]
     scale = ticks(min(0.0, *lows), max(0.0, *highs))
@@ -155,14 +172,15 @@ def interval_chart(rows: Sequence[tuple[str, float, float, float, int]], unit: s
         parts.append(f'<line x1="{x_of(low):.1f}" y1="{y + 21}" x2="{x_of(high):.1f}" y2="{y + 21}" {paint}/>')
         parts.append(f'<circle cx="{x_of(value):.1f}" cy="{y + 21}" r="4" {paint}/>')
     parts.append(text(right, bottom + 32, unit, "end", True))
-    return svg(bottom + 38, f"differences with intervals, {unit}", parts)
+    parts += colour_key(key, left, bottom + 54)
+    return svg(bottom + (60 if len(key) > 1 else 38), f"differences with intervals, {unit}", parts)
 
 
 def heat_map(matrix: Sequence[Sequence[int]], row_names: Sequence[str], column_names: Sequence[str]) -> str:
     """Counts as shades, each row by its own total, since true counts above one are rare."""
     left, top, height = 74, 40, 44
     width = (WIDTH - left) / len(column_names)
-    parts = ['<g class="plain">', text(left, 12, "estimated, rounded", soft=True)]
+    parts = ['<g class="plain">', text(left, 12, "estimated, rounded (shade and %: share of the row)", soft=True)]
     parts += [text(left + width * (i + 0.5), top - 8, name, "middle") for i, name in enumerate(column_names)]
     for row, (name, counts) in enumerate(zip(row_names, matrix)):
         y = top + height * row

@@ -43,6 +43,8 @@ th:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; b
 tbody th:first-child:not([colspan]) { max-width: 9.5rem; }
 tr.group th { font-weight: 650; padding-top: 0.7rem; }
 .detail { display: block; font-size: 0.8rem; color: var(--soft); white-space: nowrap; }
+.sign { display: inline-block; width: 0; }
+td:last-child { padding-right: 0.5rem; }
 .detail.good { color: var(--good); }
 .detail.bad { color: var(--bad); }
 .pictures { display: grid; gap: 0 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }

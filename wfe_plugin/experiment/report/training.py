@@ -1,0 +1,66 @@
+"""How the models were trained: curves and times."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from wfe_plugin.experiment.report import document as doc
+from wfe_plugin.experiment.report.pictures import COLOURS, Series, line_chart
+from wfe_plugin.experiment.results import Results
+
+NLL = "nll_loss"
+# Beside the NLL; each in a picture of its own, since no two trainings' values can be compared.
+FURTHER = {
+    "wfe_loss": "loss of the estimate",
+    "unlikelihood_loss": "unlikelihood loss",
+    "risk": "risk",
+}
+
+
+def training_section(results: Results) -> list:
+    names = list(results.curves)
+    pictures = [picture(results, names, NLL, "Negative log-likelihood", "bits a word")]
+    for curve, label in FURTHER.items():
+        pictures += [picture(results, [name], curve, f"{name}: {label}", "a sentence") for name in names]
+    return [
+        doc.Heading("Training"),
+        doc.Pictures([one for one in pictures if one]),
+        *times(results),
+    ]
+
+
+def picture(results: Results, names: list[str], curve: str, label: str, unit: str) -> doc.Picture | None:
+    """The curve of some trainings, on the training and the validation set; None if none has it."""
+    series, values = [], {}
+    colours = {name: 1 + number % COLOURS for number, name in enumerate(results.curves)}
+    for name in names:
+        by_seed = results.curves[name]
+        for kind, what, dash in (("valid", "validation", 0), ("train", "training", 2)):
+            for seed, curves in by_seed.items():
+                points = sorted(curves.get(f"{kind}_{curve}", {}).items())
+                if points:
+                    # The first seed in full colour, the others behind it.
+                    faint = seed != next(iter(by_seed))
+                    series.append(Series(f"{name}, {what}", points, colours[name], dash, faint))
+                    values[f"{name}, {what}, seed {seed}"] = dict(points)
+    if not series:
+        return None
+    rows = [
+        doc.Row(str(epoch), [doc.Cell(f"{by[epoch]:.3f}" if epoch in by else "–") for by in values.values()])
+        for epoch in sorted({epoch for by_epoch in values.values() for epoch in by_epoch})
+    ]
+    table = doc.Table(f"{label}, {unit}, as numbers", ["epoch", *values], rows, folded=True)
+    pale = "; pale: further seeds" if len(results.experiment.seeds) > 1 else ""
+    return doc.Picture(line_chart(series, "epoch", unit), f"{label}{pale}", table)
+
+
+def times(results: Results) -> list:
+    rows = []
+    for training in results.experiment.trainings:
+        seconds = results.training_seconds[training.name]
+        if all(seconds):
+            base = f" (on top of {training.base.name})" if training.base else ""
+            rows.append(doc.Row(f"{training.name}{base}", [doc.Cell(f"{mean(seconds) / 60:.1f}")]))
+    several = ", mean over the seeds" if len(results.experiment.seeds) > 1 else ""
+    notes = "Trainings may have shared the machine. Of one that was interrupted: the time since then."
+    return [doc.Table(f"Time to train a model{several}", ["", "minutes"], rows, notes)] if rows else []
