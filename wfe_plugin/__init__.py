@@ -8,15 +8,18 @@ can be used where there is no fairseq.
 
 import importlib.util
 import logging
+import pkgutil
 
 
 def _register_with_fairseq() -> None:
-    from wfe_plugin import plain_errors, safe_loading
+    from wfe_plugin import models, plain_errors, safe_loading
     from wfe_plugin.criterions import mrt, nll_unlikelihood, nll_wfe  # noqa: F401
-    from wfe_plugin.models import abs, lvt, ras, wfe_fconv, wfe_lstm, wfe_transformer  # noqa: F401
     from wfe_plugin.optim import torch_adam  # noqa: F401
     from wfe_plugin.tasks import summarization_wfe  # noqa: F401
 
+    # All of that folder, as fairseq's commands do.
+    for module in pkgutil.iter_modules(models.__path__):
+        importlib.import_module(f"{models.__name__}.{module.name}")
     safe_loading.allow_fairseq_checkpoints()
     plain_errors.install()
 
