@@ -270,6 +270,7 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
         return {i: [Hypothesis(0.0, text if i < right else "z")] for i, text in enumerate(references)}
 
     monkeypatch.setattr(decode, "split", split)
+    monkeypatch.setattr(train.checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
     training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
     epochs = [Epoch(number, Path(f"{name}.pt"), 1.0) for number, name in enumerate(("one", "two", "three"), start=1)]
     assert training.best_by_rouge(epochs) == 2

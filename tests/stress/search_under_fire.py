@@ -25,7 +25,7 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 import torch  # noqa: E402
 from fairseq.token_generation_constraints import pack_constraints  # noqa: E402
 from literal_search import LiteralSearch  # noqa: E402
-from toy import FIRST_WORD, FixedEstimates, estimates, toy_batch, toy_model, toy_sources, toy_task  # noqa: E402
+from toy import FIRST_WORD, FixedEstimates, estimates as model_estimates, toy_batch, toy_model, toy_sources, toy_task  # noqa: E402
 
 INF = float("inf")
 PAD, EOS = 1, 2
@@ -209,7 +209,7 @@ def budgets(case: Case, task, models, batch, place: int):
     r_hats, g_hats = [], []
     for model in models:
         with torch.no_grad():
-            r, g = (tensor[place].tolist() for tensor in estimates(model, batch))
+            r, g = (tensor[place].tolist() for tensor in model_estimates(model, batch))
         r_hats.append([max(0.0, x) for x in r])
         g_hats.append([1 / (1 + math.exp(-x)) if x > -700 else 0.0 for x in g])
     r_hat, g_hat = ([sum(column) / len(rows) for column in zip(*rows)] for rows in (r_hats, g_hats))
