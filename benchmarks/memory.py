@@ -9,13 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from benchmarks.quiet import silence_fairseq
 from benchmarks.sizes import PAPER, SETTINGS, Sizes
 
 BYTES = 4  # of a float32
 # Of a parameter: itself, its gradient and two moments of Adam.
 COPIES = 4
-STEPS = 2  # Adam's moments are there from the second one on
 
 
 def peak_memory() -> int:
@@ -31,6 +32,14 @@ def peak_memory() -> int:
         pass
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def make_moments(trainee) -> None:
+    """Adam's moments are there from the second step on: as after a first one."""
+    for parameter in trainee.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    trainee.optimizer.step()
+    trainee.optimizer.zero_grad()
 
 
 def measure_memory(key: str, sizes: Sizes) -> dict[str, int]:
@@ -68,8 +77,8 @@ def main() -> None:
     contender = next(one for one in TRAINING if one.key == arguments.contender)
     trainee = build_trainee(contender, sizes)
     batch = middle_batch(sizes, sizes.batch)
-    for _ in range(STEPS):
-        training_step(trainee, batch)
+    make_moments(trainee)
+    training_step(trainee, batch)
     parameters = sum(parameter.numel() for parameter in trainee.model.parameters())
     print(json.dumps({"peak": peak_memory(), "parameters": parameters}))
 
