@@ -355,7 +355,7 @@ def experiment_and_kill(kills, folder, rng):
         for path in sorted((folder / name).rglob("*")):
             if path.name in ("summaries.txt", "nbest.tsv"):
                 found[str(path.relative_to(folder / name))] = path.read_text()
-            elif path.name == "evaluation.json" or path.parent.parent.name == "frequencies":
+            elif path.name == "evaluation.json" or (path.suffix == ".json" and path.parent.parent.name == "frequencies"):
                 content = json.loads(path.read_text())
                 for changing in ("description", "finished", "command", "seconds", "versions"):
                     content.pop(changing, None)
