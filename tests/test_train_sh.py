@@ -20,6 +20,7 @@ from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.time_limit import TimeLimit
 
 
 @pytest.fixture(autouse=True)
@@ -219,8 +220,8 @@ def test_other_settings_are_refused_in_the_same_directory(killed, data, capsys):
 
 def test_a_directory_is_for_one_training_at_a_time(killed, data, capsys, monkeypatch):
     out, _ = killed
-    monkeypatch.setattr(train, "LOCK_SECONDS", 0)
     with train.Training(*train.parse(options(data, out))).lock():
+        monkeypatch.setattr(train, "LOCK_SECONDS", 0)
         assert train.main(options(data, out, "--", "--cpu", *TINY)) == 1
     assert "a training is running in this directory" in capsys.readouterr().err
 
@@ -251,12 +252,35 @@ def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
 
 
 def test_progress():
-    epochs = [Epoch(number, Path(), score) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
+    epochs = [Epoch(number, Path(), score, 0.0) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
     progress = train.Progress.of(epochs)
-    assert progress == (6, 4, 4.0, 2)
-    assert progress.complete(epochs=15, patience=2) and progress.complete(epochs=6, patience=9)
-    assert not progress.complete(epochs=15, patience=3)
-    assert not train.Progress.of([]).complete(epochs=1, patience=1)
+    assert progress == (6, 4, 4.0, 2, 0.0)
+    endless = TimeLimit(None)
+    assert progress.complete(15, 2, endless) and progress.complete(6, 9, endless)
+    assert not progress.complete(15, 3, endless)
+    assert not train.Progress.of([]).complete(1, 1, endless)
+
+
+def test_time_limit():
+    """Six epochs took 60 seconds, after 100 of another training: a seventh would end at 70."""
+    progress = train.Progress.of([Epoch(6, Path(), 1.0, 160.0)])
+    assert not progress.complete(15, 3, TimeLimit(70.0, before=100.0))
+    assert progress.complete(15, 3, TimeLimit(69.0, before=100.0))
+    # The first epoch is always trained.
+    assert not train.Progress().complete(15, 3, TimeLimit(0.001))
+
+
+def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
+    arguments = options(data, tmp_path / "model", "--epochs", "3", "--threads", "1", preset="small")
+    assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
+    assert "done: 1 epochs" in capsys.readouterr().out
+    assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
+    assert "already trained" in capsys.readouterr().out
+    assert train.main([*arguments, "--minutes", "5", "--", *TINY]) == 0
+    assert epochs_of(tmp_path / "model")[-1] == 3
+    with pytest.raises(SystemExit):
+        train.main([*arguments, "--minutes", "0", "--", *TINY])
+    assert "--minutes: invalid positive number value: '0'" in capsys.readouterr().err
 
 
 def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
@@ -272,7 +296,7 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(decode, "split", split)
     monkeypatch.setattr(train.checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
     training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
-    epochs = [Epoch(number, Path(f"{name}.pt"), 1.0) for number, name in enumerate(("one", "two", "three"), start=1)]
+    epochs = [Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)]
     assert training.best_by_rouge(epochs) == 2
     assert training.best_by_rouge(epochs) == 2
     assert decoded == ["one.pt", "two.pt", "three.pt"]

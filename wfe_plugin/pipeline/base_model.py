@@ -46,6 +46,10 @@ class BaseModel:
             self.refuse(f"the training of {self.checkpoint} is not finished")
         return settings
 
+    def clock(self) -> float:
+        """Seconds that it has been trained; fairseq goes on counting from there."""
+        return checkpoints.clock(checkpoints.load(self.checkpoint))
+
     def check_data(self, data: str) -> None:
         if self.settings and self.settings["data"] != data:
             self.refuse(f"{self.checkpoint} was trained with another --data")

@@ -20,6 +20,7 @@ class Epoch(NamedTuple):
     number: int
     path: Path
     score: float  # of validation; less is better
+    clock: float  # fairseq's, in seconds: see `clock`
 
 
 def load(path) -> dict:
@@ -51,11 +52,17 @@ def finished_epochs(directory: Path) -> List[Epoch]:
     for path in directory.glob("checkpoint*.pt"):
         match = re.fullmatch(r"checkpoint(\d+)\.pt", path.name)
         if match:
-            score = (load(path).get("extra_state") or {}).get("val_loss")
+            checkpoint = load(path)
+            score = (checkpoint.get("extra_state") or {}).get("val_loss")
             if score is None:
                 raise PipelineError(f"{path}: tells no validation score: was it made by train.sh?")
-            epochs.append(Epoch(int(match[1]), path, float(score)))
+            epochs.append(Epoch(int(match[1]), path, float(score), clock(checkpoint)))
     return sorted(epochs)
+
+
+def clock(checkpoint: dict) -> float:
+    """Seconds that the model has been trained, with what it was trained before this training; 0 if not told."""
+    return float((checkpoint.get("extra_state") or {}).get("previous_training_time", 0))
 
 
 def has_wfe(checkpoint: dict) -> bool:

@@ -16,6 +16,17 @@ def positive(text: str) -> int:
 positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
+def positive_number(text: str) -> float:
+    """For argparse: a number above 0, whole or not."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
+positive_number.__name__ = "positive number"
+
+
 def seed(text: str) -> int:
     """For argparse: a seed that numpy takes, also with an epoch's number added."""
     value = int(text)

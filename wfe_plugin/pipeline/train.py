@@ -28,9 +28,10 @@ from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
 from wfe_plugin.pipeline.errors import PipelineError, told
-from wfe_plugin.pipeline.options import positive, refuse_managed, seed, split_options
+from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError, sha256
+from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 
 LOG = "train.log"
@@ -69,10 +70,12 @@ which includes the loss of the frequency estimate or of unlikelihood (loss), the
 ROUGE-1, -2 and -L with beam 5 (rouge; of a large validation set, every n-th batch, about
 {ROUGE_PAIRS} pairs), or with --preset mrt what is missing to that F1 on the whole validation set (risk).
 Early stopping goes by nll, by loss with --best-by loss or --add-wfe, or by risk. Training stops
-when the score has not improved for --patience epochs.
+when the score has not improved for --patience epochs, or when another epoch, as long as those so far
+on average, would take it beyond --minutes (validation included; what a model was trained before is not).
 
 A training that was interrupted continues after its last finished epoch when the same command is
-given again, and ends as it would have ended undisturbed. fairseq's whole output is in OUT/{LOG},
+given again, and ends as it would have ended undisturbed (with --minutes, after as many epochs as the
+clock allows). fairseq's whole output is in OUT/{LOG},
 as JSON lines among others.
 
 Several GPUs share the batch of the preset. Several machines, which must see the same --data and
@@ -104,23 +107,24 @@ HALF_PRECISION = ["--fp16", "--bf16", "--memory-efficient-fp16", "--memory-effic
 
 
 class Progress(NamedTuple):
-    """How far a training is; `waited` epochs have gone by since the best one."""
+    """How far a training is; `waited` epochs have gone by since the best one, and `clock` is fairseq's."""
 
     last: int = 0
     best: int = 0
     score: Optional[float] = None
     waited: int = 0
+    clock: float = 0.0
 
     @classmethod
     def of(cls, epochs: List[Epoch]) -> "Progress":
         if not epochs:
             return cls()
         best = min(epochs, key=lambda epoch: epoch.score)  # the first, of equal ones
-        last = epochs[-1].number
-        return cls(last, best.number, best.score, last - best.number)
+        last = epochs[-1]
+        return cls(last.number, best.number, best.score, last.number - best.number, last.clock)
 
-    def complete(self, epochs: int, patience: int) -> bool:
-        return self.last >= epochs or self.waited >= patience
+    def complete(self, epochs: int, patience: int, limit: TimeLimit) -> bool:
+        return self.last >= epochs or self.waited >= patience or limit.is_reached(self.clock, self.last)
 
 
 def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
@@ -156,6 +160,9 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     )
     parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
+    parser.add_argument(
+        "--minutes", type=positive_number, metavar="N", help="at most so long, in whole epochs (default: no limit)"
+    )
     parser.add_argument(
         "--best-by",
         choices=("nll", "rouge", "loss", "risk"),
@@ -279,6 +286,7 @@ class Training:
             self.base.check_data(data)
         if args.add_wfe:
             self.base.check_wfe_can_be_added(args.preset)
+        self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base else 0.0)
         self.record = {"settings": describe(args, extra, data, self.base)}
         self.baseline = self.record["settings"]["baseline"]
         # What other machines log is nothing but repetition, and errors are shown anyway.
@@ -338,7 +346,7 @@ class Training:
         if not finished or not (self.out / checkpoints.BEST).exists():
             return False
         progress = Progress(**finished["progress"])
-        if progress.complete(self.args.epochs, self.args.patience):
+        if progress.complete(self.args.epochs, self.args.patience, self.limit):
             self.record = stored
             return True
         if not (self.out / f"checkpoint{progress.last}.pt").exists():
@@ -353,7 +361,7 @@ class Training:
         progress = Progress.of(epochs)
         if progress.last:
             say(f"{self.args.out}: continues after epoch {progress.last}")
-        while not progress.complete(self.args.epochs, self.args.patience):
+        while not progress.complete(self.args.epochs, self.args.patience, self.limit):
             try:
                 with open(self.log, "a", encoding="utf-8") as log:
                     run(
@@ -414,6 +422,7 @@ class Training:
             options += ["--load-checkpoint-on-all-dp-ranks"]
             start = self.torchrun()
         reached = ["none", "0"] if progress.score is None else [repr(progress.score), str(progress.waited)]
+        reached += ["none" if self.limit.seconds is None else repr(self.limit.seconds), repr(self.limit.before)]
         return [*start, str(Path(__file__).with_name("train_process.py")), *reached, *options, *self.extra]
 
     def torchrun(self) -> List[str]:

@@ -1,10 +1,12 @@
-"""fairseq-train that knows what an interrupted training has reached.
+"""fairseq-train that knows what an interrupted training has reached, and how long it may take.
 
-    train_process.py SCORE WAITED OPTION...
+    train_process.py SCORE WAITED SECONDS BEFORE OPTION...
 
 fairseq forgets, when it is started again, the best validation score so far and
 how many epochs it has waited for a better one: it would wait anew, and take
-the first epoch for the best. SCORE and WAITED (or "none 0") tell it.
+the first epoch for the best. SCORE and WAITED (or "none 0") tell it. It can stop at
+a time, but in the midst of an epoch: SECONDS and BEFORE (or "none 0.0") are the
+limit in whole epochs, see time_limit.py.
 
 A file to be started by its path, by Python or by torchrun; no module to import.
 """
@@ -18,12 +20,16 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from fairseq_cli import train  # noqa: E402
 
+from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at  # noqa: E402
+
 
 def main() -> None:
-    best, waited, *options = sys.argv[1:]
+    best, waited, seconds, before, *options = sys.argv[1:]
     if best != "none":
         train.should_stop_early.best = train.checkpoint_utils.save_checkpoint.best = float(best)
         train.should_stop_early.num_runs = int(waited)
+    if seconds != "none":
+        train.validate_and_save = stops_at(TimeLimit(float(seconds), float(before)), train.validate_and_save)
     if "--distributed-no-spawn" in options:  # one of several processes that torchrun has started
         options += ["--distributed-rank", os.environ["RANK"], "--device-id", os.environ["LOCAL_RANK"]]
     sys.argv = ["fairseq-train", *options]
