@@ -78,7 +78,10 @@ CONFIG = """\
 
 
 class StubRunner(Runner):
-    """Runs stub scripts; no model is there to ask for its estimates."""
+    """Runs stub scripts; no model is there to ask for its size or its estimates."""
+
+    def model_facts(self, model):
+        return {"parameters": 1_234_567, "epochs": 2, "best_epoch": 1}
 
     def frequencies_command(self, training, seed, test, out):
         result = {

@@ -150,6 +150,7 @@ def test_options_are_joined_around_one_separator():
             "[training B] add wfe to: 'A' has another preset, abs",
         ),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
+        (SYSTEMS + "compare with = C\n", "[system B] compare with: 'C' is not one of A; one a line"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
         (SYSTEMS + "tune =\n", "[system B] tune: is empty; write, for example: --repetition-penalty 1.1"),
         (SYSTEMS + "tune = --lenpen\n", "[system B] tune: --lenpen needs two values or more"),

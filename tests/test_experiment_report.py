@@ -19,6 +19,7 @@ from wfe_plugin.experiment.report.pictures import (
     line_chart,
     ticks,
 )
+from wfe_plugin.experiment.report.verdicts import verdict
 from wfe_plugin.experiment.results import collect
 from wfe_plugin.experiment.training_log import read_curves
 
@@ -127,6 +128,38 @@ def test_many_systems_at_one_beam(world):  # noqa: F811
     # Against the baseline, and against the best of the others.
     assert "**EncDec+WFE against EncDec at beam 5**" in text
     assert "**EncDec+WFE against A0, the best alternative, at beam 5**" in text
+
+
+@pytest.mark.parametrize(
+    "signs, said",
+    [
+        ([1, 1, 1], "better than X"),
+        ([-1, -1, -1], "worse than X"),
+        ([0, 0, 0], "as good as X, as far as this set can tell"),
+        ([1, 0, 1], "better than X in ROUGE-1 and ROUGE-L only"),
+        ([0, -1, 0], "worse than X in ROUGE-2 only"),
+        ([1, -1, 0], "better than X in ROUGE-1, worse in ROUGE-2"),
+    ],
+)
+def test_verdicts(signs, said):
+    assert verdict(signs, "X") == said
+
+
+def test_what_the_numbers_say(world):  # noqa: F811
+    """By hand: without WFE, two of three summaries repeat a word; the systems on top of EncDec are compared with it."""
+    world.edit("[system EncDec+WFE]\n", "[system Again]\ntraining = EncDec+WFE\ncompare with = EncDec+WFE\n  EncDec\n"
+               "[system EncDec+WFE]\n")  # fmt: skip
+    assert world.run() == 0
+    text = (world.out / "cats.md").read_text()
+    said = text[text.index("## What the numbers say") :].split("\n\n")
+    gain = r"\(\+[\d.]+, \+[\d.]+, \+[\d.]+\)"
+    assert re.fullmatch(
+        rf"Again is as good as EncDec\+WFE, as far as this set can tell \(\+0.00, \+0.00, \+0.00\) and .* EncDec.* {gain}\. "
+        r"It repeats a word in 0.0 % of its summaries, EncDec\+WFE in 0.0 %, EncDec in 66.7 %, the references in 0.0 %.",
+        said[2],
+    )
+    assert said[3].startswith("EncDec+WFE is ") and "EncDec in 66.7 %, the references" in said[3]
+    assert "| EncDec+WFE | 1.23 | 2 (1), 2 (1) | " in text
 
 
 def test_table_4_names_its_model(report):

@@ -108,6 +108,7 @@ class System:
     options: tuple[str, ...]  # of generate.sh; after --, of fairseq-generate
     role: str  # one of ROLES, or "baseline"
     grid: tuple[tuple[str, tuple[str, ...]], ...] = ()  # options of fairseq-generate to tune, with their values
+    rivals: tuple[str, ...] = ()  # names of the systems that the report compares it with, in words
 
     def candidates(self) -> list[tuple[str, ...]]:
         """What can be chosen: one value for each option of the grid, in the order of the file."""
@@ -188,11 +189,15 @@ def read_experiment(file: str | Path) -> Experiment:
     for_trainings, for_systems = main.words("training options"), main.words("decoding options")
     preset = main.choice("preset", PRESETS, "small")
     trainings = read_trainings(named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings)
-    system_sections = dict(named("system", "training, decoding, options, role, tune"))
+    system_sections = dict(named("system", "training, decoding, options, role, tune, compare with"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
         name: read_system(name, section, trainings, for_systems, name == baseline)
         for name, section in system_sections.items()
+    }
+    systems = {
+        name: replace(system, rivals=read_rivals(system_sections[name], system, systems, baseline))
+        for name, system in systems.items()
     }
     data = read_data(Section(file, "data", sections["data", ""], "prepared, train, valid, test, options"))
     tests = [
@@ -306,6 +311,19 @@ def read_role(section: Section, training: Training, decoding: str, is_baseline: 
         return "baseline"
     rule = "oracle" if decoding == "oracle" else "alternative" if training.baseline else "wfe"
     return section.choice("role", ROLES, rule)
+
+
+def read_rivals(section: Section, system: System, systems: dict[str, System], baseline: str) -> tuple[str, ...]:
+    """Those that the file names, one a line; otherwise what the system was made from, or the baseline."""
+    named = [line.strip() for line in section.text("compare with", "").splitlines() if line.strip()]
+    for name in named:
+        if name not in systems or name == system.name:
+            others = ", ".join(other for other in systems if other != system.name)
+            section.fail("compare with", f"{name!r} is not one of {others}; one a line")
+    if named or system.name == baseline:
+        return tuple(named)
+    origins = [other.name for other in systems.values() if other.training == system.training.base]
+    return (origins or [baseline])[0],
 
 
 def read_grid(section: Section) -> tuple[tuple[str, tuple[str, ...]], ...]:

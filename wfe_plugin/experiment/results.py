@@ -95,6 +95,20 @@ class TestResults:
         return read_lines(self.runs[system, beam][0].folder / "summaries.txt")
 
 
+@dataclass(frozen=True)
+class ModelFacts:
+    """How a model was made; 0 where it is not known."""
+
+    seconds: float
+    parameters: int
+    epochs: int
+    best_epoch: int
+
+    @classmethod
+    def of(cls, record: dict) -> ModelFacts:
+        return cls(*(record.get(key, 0) for key in ("seconds", "parameters", "epochs", "best_epoch")))
+
+
 @dataclass
 class Results:
     """Everything that the report tells of."""
@@ -102,7 +116,7 @@ class Results:
     experiment: Experiment
     tests: list[TestResults]
     curves: dict[str, dict[int, dict]]  # by training and seed
-    training_seconds: dict[str, list[float]]  # by training, one a seed
+    models: dict[str, list[ModelFacts]]  # by training, one a seed
     commands: list[str]
     versions: list[dict]  # more than one if software changed between steps
     tunings: list[tuning.Tuning]
@@ -120,11 +134,10 @@ def collect(runner: Runner) -> Results:
     every = [*tuning.decodings(experiment), *runner.decodings()]
     decodings = [runner.decoder.step(decoding).stored() for decoding in every]
     preprocess = [as_text(runner.preprocess_command())] if runner.preprocess_command() else []
-    seconds: dict[str, list[float]] = {}
-    for training in experiment.trainings:
-        for seed in experiment.seeds:
-            stored = runner.training_step(training, seed).stored()
-            seconds.setdefault(training.name, []).append(stored.get("seconds", 0.0))
+    models = {
+        training.name: [ModelFacts.of(runner.training_step(training, seed).stored()) for seed in experiment.seeds]
+        for training in experiment.trainings
+    }
     versions = [record["versions"] for record in records + decodings if "versions" in record]
     return Results(
         experiment=replace(experiment, systems=tuple(runner.systems)),
@@ -133,7 +146,7 @@ def collect(runner: Runner) -> Results:
             training.name: {seed: read_curves(runner.model(training, seed)) for seed in experiment.seeds}
             for training in experiment.trainings
         },
-        training_seconds=seconds,
+        models=models,
         commands=[*preprocess, *(record["command"] for record in records + decodings if "command" in record)],
         versions=[found for i, found in enumerate(versions) if found not in versions[:i]],
         tunings=runner.tunings,

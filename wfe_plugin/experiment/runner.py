@@ -31,6 +31,8 @@ from wfe_plugin.experiment.decoding import Decoder, Decoding
 from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.versions import versions
+from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.base_model import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
 SETTINGS_FILE = "treatment.json"
@@ -167,12 +169,12 @@ class Runner:
             arguments = self.train_command(training, seed, threads)
             log = self.training_log(training, seed)
             commands.append(Command(step.name, arguments, log))
-            steps[step.name] = step, as_text(arguments)
+            steps[step.name] = step, as_text(arguments), self.model(training, seed)
         say(f"training: {len(pending)} to do, {min(self.at_once, len(pending))} at once, {threads} thread(s) each")
 
         def finished(command: Command, seconds: float) -> None:
-            step, text = steps[command.name]
-            step.finish(command=text, seconds=round(seconds, 1), versions=versions())
+            step, text, model = steps[command.name]
+            step.finish(command=text, seconds=round(seconds, 1), versions=versions(), **self.model_facts(model))
             say(f"{command.name}: done")
 
         try:
@@ -180,6 +182,15 @@ class Runner:
         except StepError as error:
             hint = "\nGive the training another name to keep both, or replace what is there with --overwrite."
             raise StepError(f"{error}{hint if changes else ''}") from None
+
+    def model_facts(self, model: Path) -> dict:
+        """What the report tells of a trained model."""
+        finished = read_json(model / RECORD)["finished"]
+        return {
+            "parameters": checkpoints.parameters(checkpoints.load(model / checkpoints.BEST)),
+            "epochs": finished["progress"]["last"],
+            "best_epoch": finished["best_epoch"],
+        }
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.

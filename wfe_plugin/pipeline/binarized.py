@@ -1,5 +1,6 @@
 """Is a binarised set whole?"""
 
+import logging
 from pathlib import Path
 
 from fairseq.data.data_utils import load_indexed_dataset
@@ -10,6 +11,7 @@ from wfe_plugin.pipeline.treat import SIDES
 
 def check_set(directory: Path, split: str) -> None:
     """Raise if a file of the set has been cut short: fairseq would find out in the middle of training."""
+    logging.getLogger("fairseq").setLevel(logging.WARNING)  # that it has found so many pairs is no news
     for side in SIDES:
         prefix = directory / f"{split}.{'-'.join(SIDES)}.{side}"
         try:

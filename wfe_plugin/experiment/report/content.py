@@ -17,6 +17,7 @@ from wfe_plugin.experiment.report.examples import choose_examples
 from wfe_plugin.experiment.report.pictures import Series, bar_chart, line_chart
 from wfe_plugin.experiment.report.rouge import RougeSection
 from wfe_plugin.experiment.report.training import training_section
+from wfe_plugin.experiment.report.verdicts import VerdictsSection
 from wfe_plugin.experiment.report.view import View
 from wfe_plugin.experiment.results import REPETITION_RATES, Results
 
@@ -69,6 +70,7 @@ class Sections(View):
         return [
             *self.summary(),
             *self.comparison.section(self.suffix),
+            *VerdictsSection(self.results, self.test).blocks(),
             *RougeSection(self.results, self.test).blocks(),
             *self.repetition(),
             *self.lengths(),

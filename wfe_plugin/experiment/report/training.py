@@ -25,7 +25,7 @@ def training_section(results: Results) -> list:
     return [
         doc.Heading("Training"),
         doc.Pictures([one for one in pictures if one]),
-        *times(results),
+        models_table(results),
     ]
 
 
@@ -54,13 +54,25 @@ def picture(results: Results, names: list[str], curve: str, label: str, unit: st
     return doc.Picture(line_chart(series, "epoch", unit), f"{label}{pale}", table)
 
 
-def times(results: Results) -> list:
+def models_table(results: Results) -> doc.Table:
+    """Sizes, epochs and times."""
     rows = []
     for training in results.experiment.trainings:
-        seconds = results.training_seconds[training.name]
-        if all(seconds):
-            base = f" (on top of {training.base.name})" if training.base else ""
-            rows.append(doc.Row(f"{training.name}{base}", [doc.Cell(f"{mean(seconds) / 60:.1f}")]))
-    several = ", mean over the seeds" if len(results.experiment.seeds) > 1 else ""
-    notes = "Trainings may have shared the machine. Of one that was interrupted: the time since then."
-    return [doc.Table(f"Time to train a model{several}", ["", "minutes"], rows, notes)] if rows else []
+        models = results.models[training.name]
+        minutes = [mean(one.seconds for one in results.models[name.name]) / 60 for name in (*training.ancestors, training)]
+        parameters = models[0].parameters / 1e6
+        cells = [
+            f"{parameters:.2f}" if parameters else "–",
+            ", ".join(f"{one.epochs} ({one.best_epoch})" for one in models) if models[0].epochs else "–",
+            f"{minutes[-1]:.1f}" if minutes[-1] else "–",
+            f"{sum(minutes):.1f}" if all(minutes) else "–",
+        ]
+        base = f" (on top of {training.base.name})" if training.base else ""
+        rows.append(doc.Row(f"{training.name}{base}", [doc.Cell(cell) for cell in cells]))
+    several = ", means over the seeds" if len(results.experiment.seeds) > 1 else ""
+    return doc.Table(
+        f"The models: size, epochs (the best one), time of training{several}",
+        ["", "million parameters", "epochs", "minutes", "with what it is on top of"],
+        rows,
+        "Trainings may have shared the machine. Of one that was interrupted: the time since then.",
+    )
