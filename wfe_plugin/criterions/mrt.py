@@ -17,6 +17,7 @@ from wfe_plugin.criterions.nll_wfe import (
     require,
 )
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
+from wfe_plugin.generation.sampling import draw_quickly
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
@@ -168,6 +169,8 @@ class MRTCriterion(NLLWithWFECriterion):
             options.wfe_decoding = "off"
             options.wfe_shortlist = 0  # which needs an estimate
         generator = self.task.build_generator([model], options)
+        if sampling:
+            draw_quickly(generator)
         try:
             model.eval()
             found = self.task.inference_step(generator, [model], sample)
