@@ -13,7 +13,8 @@ usage="usage: run.sh [--out DIR] [$option DIR] [--config NAME] [-- wfe-experimen
                  also other ways to avoid repetition; table3, the systems that the paper compares
                  itself with, and other models; or a configuration file of your own
 Interrupted, it continues where it was. The report is DIR/results/experiment.html, or named
-after the other configuration. With the same --out, compare and table3 use the models of experiment."
+after the other configuration; that of table3 is DIR/table3/table3.html. With the same --out, compare
+uses the models of experiment."
 out=$name-out config=experiment prepare=()
 
 while [ $# -gt 0 ]; do

@@ -87,9 +87,9 @@ PRESETS = {
         phases=(Phase(("--optimizer", "adam", "--lr", "0.002", "--clip-norm", "5")),),
     ),
     "transformer-small": _small(
-        "a Transformer with two layers, D=128, 4 heads", "wfe_transformer_small", "0.001", *_WARMING_UP, takes_wfe=True
+        "a Transformer with two layers, D=128, 4 heads", "wfe_transformer_small", "0.003", *_WARMING_UP, takes_wfe=True
     ),
-    "fconv-small": _small("convolutions, three layers of 128", "wfe_fconv_small", "0.001", takes_wfe=True),
+    "fconv-small": _small("convolutions, three layers of 128", "wfe_fconv_small", "0.003", takes_wfe=True),
     # The other systems of the paper's Table 3. What their own papers leave open is ours: see their models.
     "abs": Preset(
         description="ABS of Rush et al. (2015), sizes and SGD as there",
