@@ -20,7 +20,7 @@ from benchmarks.contenders import decoding_contenders, has_shortlist
 from benchmarks.decoding import Decoders
 from benchmarks.goals import goals
 from benchmarks.growth import measure_growth
-from benchmarks.mask import measure_mask
+from benchmarks.mask import count_mask_work, measure_mask
 from benchmarks.memory import measure_memory
 from benchmarks.sizes import FULL, PAPER, QUICK, SETTINGS, Plan
 from benchmarks.training import measure_training
@@ -65,6 +65,7 @@ def measure(plan: Plan, shortlist: int) -> dict:
         del decoders
     say("mask")
     results["mask"] = measure_mask(plan.vocabularies, plan.mask_rounds)
+    results["mask_work"] = count_mask_work(plan.vocabularies)
     results["growth"] = measure_growth(plan, contenders, say)
     return results
 

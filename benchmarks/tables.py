@@ -61,13 +61,14 @@ def memory_table(memory: Mapping[str, Mapping[str, int]], names: Mapping[str, st
     return table(["peak memory", "MB", "million parameters"], rows)
 
 
-def mask_table(measured: Mapping[int, list[dict[str, float]]]) -> str:
+def mask_table(measured: Mapping[int, list[dict[str, float]]], work: Mapping[int, int]) -> str:
     rows = []
     for words, rounds in measured.items():
         addition = Spread.of([1000 * one["addition"] for one in rounds])
         beyond = Spread.of([1000 * (one["mask"] - one["addition"]) for one in rounds])
-        rows.append([f"{words:,}", f"{addition.median:.2f}", str(beyond)])
-    header = [f"vocabulary, {BATCH} x {BEAM} rows", "ms of one addition", "ms of the mask beyond it"]
+        rows.append([f"{words:,}", f"{work[words]:,}", f"{addition.median:.2f}", str(beyond)])
+    header = [f"vocabulary, {BATCH} x {BEAM} rows", "numbers touched beyond one addition"]
+    header += ["ms of one addition", "ms of the mask beyond it"]
     return table(header, rows)
 
 
@@ -84,5 +85,5 @@ def report(results: dict) -> str:
         title += f"all outputs have {sizes.output_length} words, so all take {sizes.steps} steps"
         parts += [title, decoding_table(by_beam, names, sizes.decoding_batch)]
     parts += ["Peak memory of a training step, paper sizes", memory_table(results["memory"], names)]
-    parts += ["The mask in a step of decoding", mask_table(results["mask"])]
+    parts += ["The mask in a step of decoding", mask_table(results["mask"], results["mask_work"])]
     return "\n\n".join(parts)
