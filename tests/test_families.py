@@ -67,6 +67,26 @@ def test_training_reaches_every_weight(family):
     assert not [name for name, weights in model.named_parameters() if weights.grad is None]
 
 
+@each_family
+def test_a_detached_loss_trains_the_head_alone(family):
+    """The head gets the gradient of both losses, all else that of the NLL alone."""
+    task = toy_task(WORDS)
+    batch = toy_batch(task, toy_sources(4, WORDS), toy_sources(4, WORDS, seed=1))
+    gradients = []
+    for detached, weight in ((True, 1.0), (False, 1.0), (False, 0.0)):
+        model = toy_of(family, task, wfe_estimator="copying", wfe_detached=detached)
+        model.train()
+        torch.manual_seed(1)  # of dropout
+        loss, _, _ = NLLWithWFECriterion(task, wfe_weight=weight)(model, batch)
+        loss.backward()
+        gradients.append({name: weights.grad for name, weights in model.named_parameters()})
+    found, both, nll = gradients
+    for name in found:
+        expected = both if name.startswith("wfe_head") else nll
+        assert torch.allclose(found[name], expected[name], atol=1e-6), name
+    assert not all(torch.allclose(nll[name], both[name]) for name in nll if not name.startswith("wfe_head"))
+
+
 # The search
 
 

@@ -171,6 +171,7 @@ def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, t
     before = torch.load(base / "checkpoint_best.pt")
     whole, parts = (torch.load(tmp_path / name / "checkpoint2.pt") for name in ("whole", "parts"))
     assert whole["cfg"]["model"]["dropout"] == 0.2 and whole["cfg"]["criterion"]["_name"] == "mrt"
+    assert whole["cfg"]["model"]["wfe_detached"]
     assert whole["cfg"]["common"]["log_interval"] != 1
     assert whole["model"].keys() == before["model"].keys() and "wfe_head.votes.weight" in whole["model"]
     for name, value in whole["model"].items():

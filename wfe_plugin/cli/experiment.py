@@ -21,8 +21,9 @@ from wfe_plugin.pipeline.text import TextError
 
 DESCRIPTION = """\
 Train what is missing, tune, decode, evaluate and write a report: all systems side by side, ROUGE
-by system and beam with gains and significance, repetition beside the references' own, lengths,
-the estimator's confusion matrix, examples, training curves, decoding times.
+by system and beam with gains and significance, a sentence on what that says of each, repetition
+beside the references' own, lengths, the estimator's confusion matrix, examples, training curves,
+sizes and times.
 
 Interrupted, the same command continues where it was. What is done is not done again, unless the
 configuration, the data or a model that it depends on has changed. Configurations with the same
@@ -73,6 +74,8 @@ the configuration, in full; all but [data] may be left out:
   tune = --repetition-penalty 1.1 1.5 2    # an option of fairseq and its values, weak ones first
       --lenpen 0.5 1                       # a further one: all pairs of values are tried
   role = alternative         # alternative, wfe or oracle; see below
+  compare with = EncDec+WFE  # what it is compared with in words, one a line (default: the system that
+                             # its model was made from, or else the baseline)
 
 Tuning: each value of "tune" decodes the validation set with every seed, at the tuning beam. The
 one with the best mean of ROUGE-1, -2 and -L F1 over the seeds, of equals the first, is used on

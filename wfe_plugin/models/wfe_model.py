@@ -57,6 +57,13 @@ class WFEConfig(FairseqDataclass):
             "to a trained model without, named by --finetune-from-model"
         },
     )
+    wfe_detached: bool = field(
+        default=False,
+        metadata={
+            "help": "train the WFE sub-model beside the rest, but keep its loss from the "
+            "encoder, whose states it reads as they are"
+        },
+    )
     wfe_new_head: bool = field(
         default=False,
         metadata={
@@ -198,6 +205,8 @@ class WFEModel(ChecksWeights):
     def read_frequencies(self, encoder_out, src_tokens: Tensor) -> PendingEstimate:
         """What the WFE sub-model reads in the encoder's states."""
         states, tokens = self.encoder_states(encoder_out, src_tokens)
+        if self.wfe.wfe_detached:
+            states = states.detach()
         padding = tokens.eq(self.encoder.dictionary.pad())
         return self.wfe_head.read(states, padding, self.target_of_source[tokens])
 

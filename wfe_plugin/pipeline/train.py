@@ -391,6 +391,9 @@ class Training:
             None if args.baseline else args.estimator
         )
         options += ["--wfe-only"] if args.add_wfe else []
+        if self.preset.trains_further and not self.baseline:
+            # Beside a risk below 1, the loss of the estimate would be all that the encoder learns from.
+            options += ["--wfe-detached"]
         if self.base and not progress.last:
             options += ["--finetune-from-model", str(self.base.checkpoint)]
         options += ["--batch-size", str(self.preset.batch_size // processes), "--seed", str(args.seed)]
