@@ -56,8 +56,9 @@ def without_dropout(model):
     return model
 
 
-def test_risk_against_literal_loops(monkeypatch):
-    """With given outputs: probabilities word by word, sentence by sentence."""
+@pytest.mark.parametrize("bounded", [False, True])
+def test_risk_against_literal_loops(bounded, monkeypatch):
+    """With given outputs: probabilities word by word, sentence by sentence; within the bound, its scores."""
     task = toy_task(WORDS)
     drawn = {(4, 5, 6): [[5], [4, 5, 4], [5]], (7,): [[7], [7]], (8, 9, 10, 11): [[], [8, 9, 8]]}
     model = without_dropout(toy_model(task, 1, dropout=0.0))
@@ -69,15 +70,16 @@ def test_risk_against_literal_loops(monkeypatch):
     expected = 0.0
     for source, target in zip(SOURCES, TARGETS):
         search = LiteralSearch(task, copy.deepcopy(model).eval(), source)
-        search.r_hat = [math.inf] * len(search.r_hat)
-        search.log_g_hat = [0.0] * len(search.log_g_hat)
+        if not bounded:
+            search.r_hat = [math.inf] * len(search.r_hat)
+            search.log_g_hat = [0.0] * len(search.log_g_hat)
         candidates = distinct(target, drawn[tuple(source)])
         log_p = [search.score(list(candidate)) for candidate in candidates]
         cost = [1 - sentence_f1("rouge-1", candidate, target) for candidate in candidates]
         expected += literal_risk(log_p, cost, 0.4)
     _, _, plain = NLLWithWFECriterion(task)(model, batch)
     for weight in (0.0, 0.5):
-        criterion = criterion_of(task, mrt_alpha=0.4, mrt_nll_weight=weight, wfe_weight=2.0)
+        criterion = criterion_of(task, mrt_alpha=0.4, mrt_nll_weight=weight, wfe_weight=2.0, mrt_bounded=bounded)
         loss, size, log = criterion(model, batch)
         assert log["risk"].item() == pytest.approx(expected, rel=1e-4)
         assert log["nll_loss"].item() == pytest.approx(plain["nll_loss"].item())
@@ -133,7 +135,9 @@ def test_models_that_compute_few_words_say_where_the_candidates_are():
     rows = [torch.tensor(row) for row in ([21, 4, 23, EOS], [EOS], [7, 20, EOS])]
     sentence = torch.tensor([0, 0, 2])
     encoder_out = encode(model, batch)
-    found = criterion_of(task).log_probabilities(model, encoder_out, rows, sentence)
+    criterion = criterion_of(task)
+    target, previous = (criterion.collate(rows, shifted) for shifted in (False, True))
+    found = criterion.log_probabilities(model, encoder_out, target, previous, sentence)
     model.decoder.restricted_vocabulary = len(task.target_dictionary)
     texts = batch["net_input"]["src_tokens"][sentence].unique().tolist()
     words = sorted({0, 1, 2, 3, *texts, *(word for row in rows for word in row.tolist())})

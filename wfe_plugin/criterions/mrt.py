@@ -18,6 +18,7 @@ from wfe_plugin.criterions.nll_wfe import (
 )
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.sampling import draw_quickly
+from wfe_plugin.method.bound import LEAST_LOG_GATE, frequency_bound, reference_log_mask
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
@@ -64,7 +65,8 @@ class MRTConfig(NLLWithWFEConfig):
     mrt_bounded: bool = field(
         default=False,
         metadata={
-            "help": "draw them within the estimated word frequencies, as --wfe-decoding says"
+            "help": "draw them within the estimated word frequencies, as --wfe-decoding "
+            "says, and let them weigh as decoding scores them"
         },
     )
 
@@ -148,7 +150,10 @@ class MRTCriterion(NLLWithWFECriterion):
         counts = list(map(len, candidates))
         sentence = torch.repeat_interleave(torch.tensor(counts)).to(sample["target"].device)
         rows = [torch.tensor(row) for rows in candidates for row in rows]
-        log_p = self.log_probabilities(model, encoder_out, rows, sentence)
+        target, previous = (self.collate(rows, shifted).to(sentence.device) for shifted in (False, True))
+        log_p = self.log_probabilities(model, encoder_out, target, previous, sentence)
+        if self.bounded and getattr(model, "wfe_head", None) is not None:
+            log_p = log_p + self.log_masks(model, sample, encoder_out, target, sentence)
         log_p = by_sentence(log_p, counts, fill=float("-inf"))
         cost = by_sentence(log_p.new_tensor([value for row in costs for value in row]), counts, 0.0)
         return expected_risk(log_p, cost, self.alpha).sum()
@@ -188,29 +193,48 @@ class MRTCriterion(NLLWithWFECriterion):
         """(sentences, length), padded on either side -> each sentence's own."""
         return [[token for token in row if token != self.padding_idx] for row in target.tolist()]
 
+    def collate(self, rows: List[Tensor], shifted: bool) -> Tensor:
+        """Candidates, each with its EOS, as (candidates, length); shifted: as the decoder reads them."""
+        return data_utils.collate_tokens(
+            rows,
+            self.padding_idx,
+            self.task.target_dictionary.eos(),
+            left_pad=getattr(self.task.cfg, "left_pad_target", False),
+            move_eos_to_beginning=shifted,
+        )
+
+    @torch.no_grad()
+    def log_masks(self, model, sample, encoder_out, target: Tensor, sentence: Tensor) -> Tensor:
+        """What decoding adds to log P(y | x) of each candidate (Equation 4): nothing to be learnt from.
+
+        Args:
+            target: (candidates, length)
+            sentence: (candidates,), the sentence that each belongs to
+
+        Returns:
+            (candidates,), float32 and finite
+        """
+        options = self.task.cfg
+        estimate = model.estimate_frequencies(encoder_out, sample["net_input"]["src_tokens"])
+        eos = None if options.wfe_bound_eos else self.task.target_dictionary.eos()
+        bound = frequency_bound(estimate, str(options.wfe_decoding), unbounded=eos)
+        masks = reference_log_mask(bound, target, sentence).clamp(min=LEAST_LOG_GATE)
+        return masks.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
+
     def log_probabilities(
-        self, model, encoder_out, rows: List[Tensor], sentence: Tensor
+        self, model, encoder_out, target: Tensor, previous: Tensor, sentence: Tensor
     ) -> Tensor:
         """log P(y | x) of candidates, in one pass of the decoder.
 
         Args:
             encoder_out: the encoder's, of the sentences of the batch
-            rows: the candidates, each with its EOS
+            target: (candidates, length), each with its EOS
+            previous: the same as the decoder reads it
             sentence: (candidates,), the sentence that each belongs to
 
         Returns:
             (candidates,), float32
         """
-        target, previous = (
-            data_utils.collate_tokens(
-                rows,
-                self.padding_idx,
-                self.task.target_dictionary.eos(),
-                left_pad=getattr(self.task.cfg, "left_pad_target", False),
-                move_eos_to_beginning=shifted,
-            ).to(sentence.device)
-            for shifted in (False, True)
-        )
         encoder_out = model.encoder.reorder_encoder_out(encoder_out, sentence)
         net_output = model.decoder(previous, encoder_out=encoder_out)
         # In training some models compute few words' logits, and know where each target is.

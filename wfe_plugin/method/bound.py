@@ -148,20 +148,28 @@ def at_words(bound: FrequencyBound, words: Tensor):
     return bound.budget.gather(1, words), bound.log_gate.gather(1, words), floor
 
 
-def reference_log_mask(bound: FrequencyBound, target: Tensor) -> Tensor:
-    """ã_j at the words of a given output, one output a sentence.
+def reference_log_mask(
+    bound: FrequencyBound, target: Tensor, sentence: Optional[Tensor] = None
+) -> Tensor:
+    """ã_j at the words of given outputs.
 
     Args:
         bound: of the sentences
-        target: (sentences, length)
+        target: (outputs, length)
+        sentence: (outputs,), which sentence each is of; None: one output a sentence
 
     Returns:
-        (sentences, length)
+        (outputs, length)
     """
     length = target.size(1)
+    if sentence is None:
+        sentence = torch.arange(target.size(0), device=target.device)
     same = target.unsqueeze(2).eq(target.unsqueeze(1))
     earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(
         -1
     )
-    budget, log_gate, floor = at_words(bound, target)
+    budget, log_gate, floor = (
+        None if field is None else field[sentence.unsqueeze(1), target]
+        for field in (bound.budget, bound.log_gate, bound.floor)
+    )
     return log_mask(budget - (same & earlier).sum(dim=2), log_gate, floor)
