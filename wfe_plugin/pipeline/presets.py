@@ -131,7 +131,7 @@ PRESETS = {
         takes_wfe=False,
     ),
     "abs-small": _small("ABS with H=160, D=128", "abs_small", "0.002"),
-    "ras-lstm-small": _small("RAS-LSTM with H=160", "ras_lstm_small", "0.005"),
+    "ras-lstm-small": _small("RAS-LSTM with H=160", "ras_lstm_small", "0.002"),
     "ras-elman-small": _small("RAS-Elman with H=160", "ras_elman_small", "0.002"),
     "lvt2k-small": _small("words-lvt2k-1sent with H=160, D=128", "lvt2k_small", "0.002"),
     "mrt": Preset(
