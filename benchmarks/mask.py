@@ -12,6 +12,7 @@ from time import perf_counter
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from benchmarks.data import SEED
 from benchmarks.rounds import run_rounds
@@ -82,7 +83,7 @@ class TouchedNumbers(TorchDispatchMode):
         result = operation(*args, **(kwargs or {}))
         name = operation.overloadpacket.__name__
         if not operation.is_view:
-            tensors = [value for value in (*args, result) if isinstance(value, torch.Tensor)]
+            tensors = [value for value in tree_leaves((args, kwargs, result)) if isinstance(value, torch.Tensor)]
             if name in self.AT_PLACES:
                 index = args[2]
                 tensors = [index] * 3  # the index itself, what is read and what is written

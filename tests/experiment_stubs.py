@@ -81,7 +81,7 @@ class StubRunner(Runner):
     """Runs stub scripts; no model is there to ask for its size or its estimates."""
 
     def model_facts(self, model):
-        return {"parameters": 1_234_567, "epochs": 2, "best_epoch": 1}
+        return {"seconds": 90.0, "parameters": 1_234_567, "epochs": 2, "best_epoch": 1}
 
     def frequencies_command(self, training, seed, test, out):
         result = {

@@ -150,6 +150,8 @@ def test_options_are_joined_around_one_separator():
         ),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
         (SYSTEMS + "compare with = C\n", "[system B] compare with: 'C' is not one of A; one a line"),
+        (SYSTEMS + "compare with =\n", "[system B] compare with: name one system a line, each once"),
+        (SYSTEMS + "compare with = A\n  A\n", "[system B] compare with: name one system a line, each once"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
         (SYSTEMS + "tune =\n", "[system B] tune: is empty; write, for example: --repetition-penalty 1.1"),
         (SYSTEMS + "tune = --lenpen\n", "[system B] tune: --lenpen needs two values or more"),

@@ -1,6 +1,7 @@
 """The report of wfe-experiment, as HTML and as Markdown."""
 
 import re
+import textwrap
 from html.parser import HTMLParser
 
 import pytest
@@ -135,7 +136,7 @@ def test_many_systems_at_one_beam(world):  # noqa: F811
     [
         ([1, 1, 1], "better than X"),
         ([-1, -1, -1], "worse than X"),
-        ([0, 0, 0], "as good as X, as far as this set can tell"),
+        ([0, 0, 0], "not significantly different from X"),
         ([1, 0, 1], "better than X in ROUGE-1 and ROUGE-L only"),
         ([0, -1, 0], "worse than X in ROUGE-2 only"),
         ([1, -1, 0], "better than X in ROUGE-1, worse in ROUGE-2"),
@@ -146,20 +147,37 @@ def test_verdicts(signs, said):
 
 
 def test_what_the_numbers_say(world):  # noqa: F811
-    """By hand: without WFE, two of three summaries repeat a word; the systems on top of EncDec are compared with it."""
-    world.edit("[system EncDec+WFE]\n", "[system Again]\ntraining = EncDec+WFE\ncompare with = EncDec+WFE\n  EncDec\n"
-               "[system EncDec+WFE]\n")  # fmt: skip
+    """By hand: without WFE, two of three summaries repeat a word, and three sentences are too few for significance."""
+    world.edit("[system EncDec]\n", "[training EncDec]\nbaseline = yes\n[training EncDec+WFE]\n"
+               "[training Added]\nadd wfe to = EncDec\n[system Perfect]\ntraining = EncDec\nrole = oracle\n"
+               "[system EncDec]\n")  # fmt: skip
+    world.edit("beams = 1 5", "beams = 5\nbaseline = EncDec+WFE")
+    world.config.write_text(world.config.read_text() + textwrap.dedent("""\
+        [system Added]
+        training = Added
+        [system Again]
+        training = EncDec+WFE
+        compare with = EncDec+WFE
+          EncDec
+        """))
     assert world.run() == 0
     text = (world.out / "cats.md").read_text()
-    said = text[text.index("## What the numbers say") :].split("\n\n")
-    gain = r"\(\+[\d.]+, \+[\d.]+, \+[\d.]+\)"
+    said = text[text.index("## What the numbers say") : text.index("## ROUGE")].split("\n\n")
+    assert "One model each" not in said[1]  # there are two seeds
+    sentences = {sentence.split(" is ")[0]: sentence for sentence in said[2:] if sentence}
+    assert list(sentences) == ["Perfect", "EncDec", "Added", "Again"]
+    # On top of EncDec: compared with it, and not with the baseline or the oracle.
     assert re.fullmatch(
-        rf"Again is as good as EncDec\+WFE, as far as this set can tell \(\+0.00, \+0.00, \+0.00\) and .* EncDec.* {gain}\. "
-        r"It repeats a word in 0.0 % of its summaries, EncDec\+WFE in 0.0 %, EncDec in 66.7 %, the references in 0.0 %.",
-        said[2],
+        r"Added is .* EncDec \(\+[\d.]+, \+[\d.]+, \+[\d.]+\)\. 0.0 % of its summaries repeat a word \(EncDec: 66.7 %, "
+        r"the references: 0.0 %\), and they have 2.0 words \(EncDec: 2.3, the references: 2.3\)\.",
+        sentences["Added"],
     )
-    assert said[3].startswith("EncDec+WFE is ") and "EncDec in 66.7 %, the references" in said[3]
-    assert "| EncDec+WFE | 1.23 | 2 (1), 2 (1) | " in text
+    assert sentences["Again"].startswith(
+        "Again is not significantly different from EncDec+WFE (+0.00, +0.00, +0.00) and "
+    )
+    assert "EncDec+WFE (-" in sentences["EncDec"]
+    assert "| EncDec+WFE | 1.23 | 2 (1), 2 (1) | 1.5 | 1.5 |" in text
+    assert "| Added (on top of EncDec) | 1.23 | 2 (1), 2 (1) | 1.5 | 3.0 |" in text
 
 
 def test_table_4_names_its_model(report):

@@ -56,10 +56,11 @@ def without_dropout(model):
     return model
 
 
-@pytest.mark.parametrize("bounded", [False, True])
-def test_risk_against_literal_loops(bounded, monkeypatch):
+@pytest.mark.parametrize("decoding", [None, "full", "strict", "gate"])
+def test_risk_against_literal_loops(decoding, monkeypatch):
     """With given outputs: probabilities word by word, sentence by sentence; within the bound, its scores."""
-    task = toy_task(WORDS)
+    bounded = decoding is not None
+    task = toy_task(WORDS, wfe_decoding=decoding or "full")
     drawn = {(4, 5, 6): [[5], [4, 5, 4], [5]], (7,): [[7], [7]], (8, 9, 10, 11): [[], [8, 9, 8]]}
     model = without_dropout(toy_model(task, 1, dropout=0.0))
     batch = toy_batch(task, SOURCES, TARGETS)
@@ -69,7 +70,7 @@ def test_risk_against_literal_loops(bounded, monkeypatch):
     )
     expected = 0.0
     for source, target in zip(SOURCES, TARGETS):
-        search = LiteralSearch(task, copy.deepcopy(model).eval(), source)
+        search = LiteralSearch(task, copy.deepcopy(model).eval(), source, decoding or "full")
         if not bounded:
             search.r_hat = [math.inf] * len(search.r_hat)
             search.log_g_hat = [0.0] * len(search.log_g_hat)
@@ -154,7 +155,7 @@ def test_a_shortlist_is_for_what_is_drawn_within_the_bound():
     task = toy_task(WORDS, wfe_shortlist=3)
     model, batch = toy_model(task, 1), toy_batch(task, SOURCES, TARGETS)
     for bounded in (False, True):
-        assert len(criterion_of(task).draw(model, batch, 2, sampling=True, bounded=bounded)) == 3
+        assert len(criterion_of(task).draw(model, batch, 2, sampling=True, bounded=bounded, max_length=6)) == 3
 
 
 def test_draws_depend_on_the_seed_alone():
@@ -164,7 +165,7 @@ def test_draws_depend_on_the_seed_alone():
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(criterion.draw(model, batch, 5, sampling=True, bounded=False))
+        found.append(criterion.draw(model, batch, 5, sampling=True, bounded=False, max_length=6))
     assert found[0] == found[1] != found[2]
     assert all(len(outputs) == 5 and output[-1] == EOS for outputs in found[0] for output in outputs)
 
@@ -178,10 +179,30 @@ def test_outputs_can_be_drawn_within_the_bound():
             parameter.zero_()
     criterion = criterion_of(task)
     torch.manual_seed(1)
-    bounded = criterion.draw(model, batch, 5, sampling=True, bounded=True)
+    bounded = criterion.draw(model, batch, 5, sampling=True, bounded=True, max_length=6)
     assert all(output == [EOS] for outputs in bounded for output in outputs)
-    free = criterion.draw(model, batch, 5, sampling=True, bounded=False)
+    free = criterion.draw(model, batch, 5, sampling=True, bounded=False, max_length=6)
     assert any(len(output) > 1 for outputs in free for output in outputs)
+
+
+def test_what_the_bound_forbids_weighs_nothing():
+    """Estimates of zero: the reference is impossible, and what is drawn is the empty output, at no cost in the bound."""
+    task = toy_task(WORDS)
+    model, batch = without_dropout(toy_model(task, 1)), toy_batch(task, SOURCES, TARGETS)
+    with torch.no_grad():
+        for parameter in model.wfe_head.parameters():
+            parameter.zero_()
+    target = torch.tensor([[4, EOS, 1], [EOS, 1, 1], [7, 7, EOS]])
+    masks = criterion_of(task, mrt_bounded=True).log_masks(model, batch, target, torch.tensor([0, 0, 1]))
+    assert masks.tolist() == [-math.inf, 0.0, -math.inf]
+    loss, _, log = criterion_of(task, mrt_bounded=True, wfe_weight=0.0)(model, batch)
+    assert log["risk"].item() == pytest.approx(3.0)  # three empty outputs
+
+
+@pytest.mark.parametrize("decoding", ["off", "oracle"])
+def test_no_bound_to_draw_within(decoding):
+    with pytest.raises(ValueError, match=f"--mrt-bounded with --wfe-decoding {decoding}"):
+        criterion_of(toy_task(WORDS, wfe_decoding=decoding), mrt_bounded=True)
 
 
 def test_validation_tells_what_beam_search_gives():

@@ -1,5 +1,6 @@
 """train.sh: presets, what happens after interruptions, and what it refuses."""
 
+import itertools
 import json
 import os
 import re
@@ -7,11 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from tiny_training import ROOT, TINY, options, prepare, script_environment
 
+from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.pipeline import decode, train
 from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.checkpoints import Epoch
@@ -20,7 +23,7 @@ from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.time_limit import TimeLimit
+from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
 
 
 @pytest.fixture(autouse=True)
@@ -271,14 +274,36 @@ def test_time_limit():
     assert not train.Progress().complete(15, 3, TimeLimit(0.001))
 
 
+def test_fairseq_stops_at_the_limit():
+    """Each epoch takes 10 seconds, after 100 of another training; the fourth would end after 35."""
+    clock = itertools.count(110.0, 10.0)
+    trainer = SimpleNamespace(cumulative_training_time=lambda: next(clock))
+    limited = stops_at(TimeLimit(35.0, before=100.0), lambda *arguments: ([1.0], False))
+    stops = [limited(None, trainer, None, SimpleNamespace(epoch=n), [], True) for n in (1, 2, 3)]
+    assert stops == [([1.0], False), ([1.0], False), ([1.0], True)]
+    # In the midst of an epoch, and where fairseq itself stops, nothing is changed.
+    assert not limited(None, trainer, None, SimpleNamespace(epoch=4), [], False)[1]
+    assert stops_at(TimeLimit(1e9), lambda *_: ([1.0], True))(None, trainer, None, SimpleNamespace(epoch=1), [], True)[1]
+
+
 def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
-    arguments = options(data, tmp_path / "model", "--epochs", "3", "--threads", "1", preset="small")
+    arguments = options(data, tmp_path / "model", "--baseline", "--epochs", "3", "--threads", "1", preset="small")
     assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
     assert "done: 1 epochs" in capsys.readouterr().out
     assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
     assert "already trained" in capsys.readouterr().out
     assert train.main([*arguments, "--minutes", "5", "--", *TINY]) == 0
     assert epochs_of(tmp_path / "model")[-1] == 3
+    base = torch.load(tmp_path / "model" / "checkpoint_best.pt")
+    assert read_parameters(tmp_path / "model") == sum(tensor.numel() for tensor in base["model"].values())
+    # What the model on top of which it is has taken is not counted, nor in its record.
+    arguments = options(data, tmp_path / "added", "--epochs", "2", "--threads", "1", preset="small")
+    arguments += ["--add-wfe", str(tmp_path / "model")]
+    before = base["extra_state"]["previous_training_time"]
+    assert before > 0 and train.main([*arguments, "--minutes", str(100 * before / 60), "--", *TINY]) == 0
+    assert epochs_of(tmp_path / "added") == [1, 2]
+    finished = json.loads((tmp_path / "added" / "training.json").read_text())["finished"]
+    assert finished["seconds"] == pytest.approx(finished["progress"]["clock"] - before, abs=0.06)
     with pytest.raises(SystemExit):
         train.main([*arguments, "--minutes", "0", "--", *TINY])
     assert "--minutes: invalid positive number value: '0'" in capsys.readouterr().err

@@ -18,12 +18,14 @@ from wfe_plugin.criterions.nll_wfe import (
 )
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.sampling import draw_quickly
-from wfe_plugin.method.bound import LEAST_LOG_GATE, frequency_bound, reference_log_mask
+from wfe_plugin.generation.scorer import bound_of
+from wfe_plugin.method.bound import LEAST_LOG_GATE, reference_log_mask
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
 # Of validation, which is to tell what decoding would give; as generate.sh has it.
 VALIDATION_BEAM = 5
+VALIDATION_LENGTH = 200
 
 
 @dataclass
@@ -110,6 +112,11 @@ class MRTCriterion(NLLWithWFECriterion):
         require(mrt_alpha > 0, "--mrt-alpha", mrt_alpha, "more than 0")
         require(mrt_nll_weight >= 0, "--mrt-nll-weight", mrt_nll_weight, "0 or more")
         require(mrt_max_length >= 1, "--mrt-max-length", mrt_max_length, "1 or more")
+        if mrt_bounded and task.cfg.wfe_decoding in ("off", "oracle"):
+            raise ValueError(
+                f"--mrt-bounded with --wfe-decoding {task.cfg.wfe_decoding}: there is no estimate "
+                "to draw within; leave one out"
+            )
         self.task = task
         dictionary = task.target_dictionary
         self.no_words = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
@@ -144,7 +151,7 @@ class MRTCriterion(NLLWithWFECriterion):
 
     def training_risk(self, model, sample, encoder_out, references: List[list]) -> Tensor:
         """The expected cost of the candidates, summed over the sentences."""
-        drawn = self.draw(model, sample, self.size, self.sampling, self.bounded)
+        drawn = self.draw(model, sample, self.size, self.sampling, self.bounded, self.max_length)
         candidates = list(map(distinct, references, drawn))
         costs = map(self.costs, references, candidates)
         counts = list(map(len, candidates))
@@ -153,34 +160,32 @@ class MRTCriterion(NLLWithWFECriterion):
         target, previous = (self.collate(rows, shifted).to(sentence.device) for shifted in (False, True))
         log_p = self.log_probabilities(model, encoder_out, target, previous, sentence)
         if self.bounded and getattr(model, "wfe_head", None) is not None:
-            log_p = log_p + self.log_masks(model, sample, encoder_out, target, sentence)
+            log_p = log_p + self.log_masks(model, sample, target, sentence)
         log_p = by_sentence(log_p, counts, fill=float("-inf"))
         cost = by_sentence(log_p.new_tensor([value for row in costs for value in row]), counts, 0.0)
         return expected_risk(log_p, cost, self.alpha).sum()
 
     def validation_risk(self, model, sample, references: List[list]) -> Tensor:
         """The cost of what beam search finds, summed over the sentences."""
-        found = self.draw(model, sample, VALIDATION_BEAM, sampling=False, bounded=True)
+        found = self.draw(model, sample, VALIDATION_BEAM, False, True, VALIDATION_LENGTH)
         costs = [self.costs(reference, outputs[:1]) for reference, outputs in zip(references, found)]
         return sample["target"].new_tensor(costs, dtype=torch.float).sum()
 
-    def draw(self, model, sample, number: int, sampling: bool, bounded: bool) -> List[List[list]]:
+    def draw(
+        self, model, sample, number: int, sampling: bool, bounded: bool, max_length: int
+    ) -> List[List[list]]:
         """Outputs of each sentence, the best first if they are not random, each with its EOS."""
         # Built each time, since fairseq would take a generator that is kept here, and
         # the model in it, for a part of the criterion.
-        was_training = model.training
-        options = Namespace(beam=number, sampling=sampling, max_len_a=0, max_len_b=self.max_length)
+        options = Namespace(beam=number, sampling=sampling, max_len_a=0, max_len_b=max_length)
         if not bounded or getattr(model, "wfe_head", None) is None:
             options.wfe_decoding = "off"
             options.wfe_shortlist = 0  # which needs an estimate
-        generator = self.task.build_generator([model], options)
-        if sampling:
-            draw_quickly(generator)
-        try:
-            model.eval()
+        with evaluated(model):
+            generator = self.task.build_generator([model], options)
+            if sampling:
+                draw_quickly(generator)
             found = self.task.inference_step(generator, [model], sample)
-        finally:
-            model.train(was_training)
         return [[output["tokens"].tolist() for output in outputs] for outputs in found]
 
     def costs(self, reference: Sequence[int], outputs: Sequence[Sequence[int]]) -> List[float]:
@@ -204,7 +209,7 @@ class MRTCriterion(NLLWithWFECriterion):
         )
 
     @torch.no_grad()
-    def log_masks(self, model, sample, encoder_out, target: Tensor, sentence: Tensor) -> Tensor:
+    def log_masks(self, model, sample, target: Tensor, sentence: Tensor) -> Tensor:
         """What decoding adds to log P(y | x) of each candidate (Equation 4): nothing to be learnt from.
 
         Args:
@@ -212,14 +217,20 @@ class MRTCriterion(NLLWithWFECriterion):
             sentence: (candidates,), the sentence that each belongs to
 
         Returns:
-            (candidates,), float32 and finite
+            (candidates,), float32; -inf for a reference that the bound forbids
         """
         options = self.task.cfg
-        estimate = model.estimate_frequencies(encoder_out, sample["net_input"]["src_tokens"])
-        eos = None if options.wfe_bound_eos else self.task.target_dictionary.eos()
-        bound = frequency_bound(estimate, str(options.wfe_decoding), unbounded=eos)
-        masks = reference_log_mask(bound, target, sentence).clamp(min=LEAST_LOG_GATE)
-        return masks.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
+        with evaluated(model):  # as the candidates were drawn
+            bound = bound_of(
+                [model], sample, self.task.target_dictionary, str(options.wfe_decoding), options.wfe_bound_eos
+            )
+        masks = reference_log_mask(bound, target, sentence)
+        masks = masks.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
+        # What was drawn is possible; by rounding, a budget may be found spent nevertheless.
+        drawn = torch.ones_like(sentence, dtype=torch.bool)
+        drawn[1:] = sentence[1:].eq(sentence[:-1])
+        drawn[0] = False  # the reference comes first
+        return masks.where(~drawn, masks.clamp(min=LEAST_LOG_GATE))
 
     def log_probabilities(
         self, model, encoder_out, target: Tensor, previous: Tensor, sentence: Tensor
@@ -246,6 +257,17 @@ class MRTCriterion(NLLWithWFECriterion):
         lprobs = model.get_normalized_probs(net_output, log_probs=True)
         log_p = lprobs.gather(2, target.unsqueeze(2)).squeeze(2).float()
         return log_p.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
+
+
+@contextmanager
+def evaluated(model) -> Iterator[None]:
+    """Without dropout while this lasts."""
+    was_training = model.training
+    try:
+        model.eval()
+        yield
+    finally:
+        model.train(was_training)
 
 
 @contextmanager

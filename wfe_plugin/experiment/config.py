@@ -316,13 +316,17 @@ def read_role(section: Section, training: Training, decoding: str, is_baseline: 
 def read_rivals(section: Section, system: System, systems: dict[str, System], baseline: str) -> tuple[str, ...]:
     """Those that the file names, one a line; otherwise what the system was made from, or the baseline."""
     named = [line.strip() for line in section.text("compare with", "").splitlines() if line.strip()]
+    if "compare with" in section.content and (not named or len(set(named)) < len(named)):
+        section.fail("compare with", "name one system a line, each once")
     for name in named:
         if name not in systems or name == system.name:
             others = ", ".join(other for other in systems if other != system.name)
             section.fail("compare with", f"{name!r} is not one of {others}; one a line")
     if named or system.name == baseline:
         return tuple(named)
-    origins = [other.name for other in systems.values() if other.training == system.training.base]
+    origins = [
+        other.name for other in systems.values() if other.training == system.training.base and other.role != "oracle"
+    ]
     return (origins or [baseline])[0],
 
 

@@ -30,8 +30,8 @@ from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, 
 from wfe_plugin.experiment.decoding import Decoder, Decoding
 from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
+from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.experiment.versions import versions
-from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.base_model import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
@@ -163,7 +163,8 @@ class Runner:
                 pending.append((training, seed, step))
         if not pending:
             return
-        threads = threads_each(self.at_once, len(pending))
+        # As many for each, also where few are left: their times are compared.
+        threads = threads_each(self.at_once, len(self.experiment.trainings) * len(self.experiment.seeds))
         commands, steps = [], {}
         for training, seed, step in pending:
             arguments = self.train_command(training, seed, threads)
@@ -174,7 +175,7 @@ class Runner:
 
         def finished(command: Command, seconds: float) -> None:
             step, text, model = steps[command.name]
-            step.finish(command=text, seconds=round(seconds, 1), versions=versions(), **self.model_facts(model))
+            step.finish(command=text, versions=versions(), **self.model_facts(model))
             say(f"{command.name}: done")
 
         try:
@@ -187,7 +188,8 @@ class Runner:
         """What the report tells of a trained model."""
         finished = read_json(model / RECORD)["finished"]
         return {
-            "parameters": checkpoints.parameters(checkpoints.load(model / checkpoints.BEST)),
+            "seconds": finished.get("seconds", 0.0),
+            "parameters": read_parameters(model),
             "epochs": finished["progress"]["last"],
             "best_epoch": finished["best_epoch"],
         }

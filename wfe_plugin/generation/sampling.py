@@ -22,7 +22,9 @@ def draw(weights: Tensor) -> Tensor:
     point = torch.rand_like(total) * total
     # By rounding it may be the total itself, which lies beyond every word.
     point = torch.minimum(point, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(cumulative, point, right=True).squeeze(1)
+    found = torch.searchsorted(cumulative, point, right=True).squeeze(1)
+    # Sums that are computed in parallel need not grow with each word.
+    return found.clamp(max=weights.size(1) - 1)
 
 
 class QuickSampling(Sampling):
@@ -30,7 +32,7 @@ class QuickSampling(Sampling):
 
     def step(self, step, lprobs, scores, prev_output_tokens=None, original_batch_idxs=None):
         sentences, beam_size, vocabulary = lprobs.shape
-        words = draw(lprobs.exp().view(-1, vocabulary)).view(sentences, beam_size)
+        words = draw(lprobs.softmax(dim=2).view(-1, vocabulary)).view(sentences, beam_size)
         sums = lprobs.gather(2, words.unsqueeze(2)).squeeze(2)
         if step > 0:
             sums = sums + scores[:, :, step - 1]

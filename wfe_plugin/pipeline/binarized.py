@@ -11,7 +11,7 @@ from wfe_plugin.pipeline.treat import SIDES
 
 def check_set(directory: Path, split: str) -> None:
     """Raise if a file of the set has been cut short: fairseq would find out in the middle of training."""
-    logging.getLogger("fairseq").setLevel(logging.WARNING)  # that it has found so many pairs is no news
+    logging.getLogger(load_indexed_dataset.__module__).setLevel(logging.WARNING)  # how many pairs there are is no news
     for side in SIDES:
         prefix = directory / f"{split}.{'-'.join(SIDES)}.{side}"
         try:

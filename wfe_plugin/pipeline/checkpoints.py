@@ -70,12 +70,6 @@ def has_wfe(checkpoint: dict) -> bool:
     return any(name.startswith("wfe_head.") for name in checkpoint["model"])
 
 
-def parameters(checkpoint: dict) -> int:
-    """How many numbers the model has learnt; matrices that share their numbers count once."""
-    tensors = {(tensor.untyped_storage().data_ptr(), tensor.storage_offset()): tensor for tensor in checkpoint["model"].values()}
-    return sum(tensor.numel() for tensor in tensors.values())
-
-
 def has_positions(checkpoint: dict) -> bool:
     """Whether the model has a table of as many positions as its options say: then they must stay.
 

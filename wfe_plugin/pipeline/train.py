@@ -286,7 +286,7 @@ class Training:
             self.base.check_data(data)
         if args.add_wfe:
             self.base.check_wfe_can_be_added(args.preset)
-        self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base else 0.0)
+        self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base and args.minutes else 0.0)
         self.record = {"settings": describe(args, extra, data, self.base)}
         self.baseline = self.record["settings"]["baseline"]
         # What other machines log is nothing but repetition, and errors are shown anyway.
@@ -378,6 +378,8 @@ class Training:
             progress = Progress.of(epochs)
             if progress.last == before.last:  # or it would be started again and again
                 raise PipelineError(f"fairseq-train ended without an error, but also without an epoch: see {self.log}")
+            if self.limit.seconds and progress.last < self.last_epoch(before):
+                break  # by its clock, which has gone on while the checkpoint was written
         return epochs
 
     def command(self, progress: Progress) -> List[str]:
@@ -403,7 +405,7 @@ class Training:
             options += [f"--max-{side}-positions", str(length)]
         options += ["--skip-invalid-size-inputs-valid-test"]  # preprocess.sh has reported them
         options += ["--save-dir", str(self.out), "--no-last-checkpoints"]
-        options += ["--max-epoch", str(min(args.epochs, phase.last_epoch or args.epochs))]
+        options += ["--max-epoch", str(self.last_epoch(progress))]
         options += ["--patience", str(args.patience)]
         stop_by = args.best_by
         if stop_by == "rouge":
@@ -427,6 +429,10 @@ class Training:
         reached = ["none", "0"] if progress.score is None else [repr(progress.score), str(progress.waited)]
         reached += ["none" if self.limit.seconds is None else repr(self.limit.seconds), repr(self.limit.before)]
         return [*start, str(Path(__file__).with_name("train_process.py")), *reached, *options, *self.extra]
+
+    def last_epoch(self, progress: Progress) -> int:
+        """That of the present phase."""
+        return min(self.args.epochs, self.preset.phase(progress.last + 1).last_epoch or self.args.epochs)
 
     def torchrun(self) -> List[str]:
         args = self.args
@@ -478,7 +484,13 @@ class Training:
         # No link: fairseq would write through it, should the training continue one day.
         shutil.copyfile(self.out / f"checkpoint{best}.pt", unfinished)
         unfinished.replace(self.out / checkpoints.BEST)
-        self.record["finished"] = {"best_epoch": best, "progress": Progress.of(epochs)._asdict()}
+        progress = Progress.of(epochs)
+        before = self.base.clock() if self.base else 0.0
+        self.record["finished"] = {
+            "best_epoch": best,
+            "progress": progress._asdict(),
+            "seconds": round(progress.clock - before, 1),
+        }
         write_json(self.out / RECORD, self.record)
 
     def outcome(self) -> str:

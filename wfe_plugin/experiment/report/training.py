@@ -74,5 +74,5 @@ def models_table(results: Results) -> doc.Table:
         f"The models: size, epochs (the best one), time of training{several}",
         ["", "million parameters", "epochs", "minutes", "with what it is on top of"],
         rows,
-        "Trainings may have shared the machine. Of one that was interrupted: the time since then.",
+        "Time: of the epochs and their validation, by fairseq's clock. Trainings may have shared the machine.",
     )

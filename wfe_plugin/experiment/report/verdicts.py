@@ -18,23 +18,36 @@ class VerdictsSection(View):
             return []
         return [
             self.heading("What the numbers say"),
-            doc.Paragraph(
-                f"Beam {self.beam}. Better or worse: p < {SIGNIFICANT} by paired bootstrap over sentences, each test by "
-                "itself. In brackets the differences in " + ", ".join(map(name_of, METRICS)) + "."
-            ),
+            doc.Paragraph(self.explanation()),
             *(doc.Paragraph(self.sentences(system)) for system in compared),
         ]
 
+    def explanation(self) -> str:
+        text = (
+            f"Beam {self.beam}. Better or worse: p < {SIGNIFICANT} by paired bootstrap over sentences, each test by "
+            f"itself. In brackets the differences in {', '.join(map(name_of, METRICS))}."
+        )
+        if self.seeds == 1:
+            text += " One model each: with another seed, differences may be others."
+        return text
+
     def sentences(self, system) -> str:
         against = " and ".join(self.against(system.name, rival) for rival in system.rivals)
-        repeating = ", ".join(f"{rival} in {self.repeating(rival):.1f} %" for rival in system.rivals)
+        truth = self.test.reference_repetition
+        others = [(rival, self.rates(rival)) for rival in system.rivals]
+        others.append(("the references", (truth.any_word, truth.mean_length)))
+        repeating, length = self.rates(system.name)
         return (
-            f"{system.name} is {against}. It repeats a word in {self.repeating(system.name):.1f} % of its summaries, "
-            f"{repeating}, the references in {self.test.reference_repetition.any_word:.1f} %."
+            f"{system.name} is {against}. {repeating:.1f} % of its summaries repeat a word ("
+            + ", ".join(f"{name}: {rate:.1f} %" for name, (rate, _) in others)
+            + f"), and they have {length:.1f} words ("
+            + ", ".join(f"{name}: {words:.1f}" for name, (_, words) in others)
+            + ")."
         )
 
-    def repeating(self, system: str) -> float:
-        return self.test.rate(system, self.beam, "any_word")
+    def rates(self, system: str) -> tuple[float, float]:
+        """Percent of the summaries that repeat a word, and their mean length."""
+        return tuple(self.test.rate(system, self.beam, rate) for rate in ("any_word", "mean_length"))
 
     def against(self, system: str, rival: str) -> str:
         found = [self.test.difference((system, self.beam), (rival, self.beam), metric) for metric in METRICS]
@@ -50,7 +63,7 @@ def verdict(signs: list[int], rival: str) -> str:
         " and ".join(name_of(metric) for metric, sign in zip(METRICS, signs) if sign == wanted) for wanted in (1, -1)
     )
     if not better and not worse:
-        return f"as good as {rival}, as far as this set can tell"
+        return f"not significantly different from {rival}"
     if all(sign > 0 for sign in signs):
         return f"better than {rival}"
     if all(sign < 0 for sign in signs):
