@@ -273,6 +273,8 @@ def test_only_where_it_is_to_be_added_the_head_may_be_missing(family):
             NLLWithWFECriterion(task)(untrained, batch)
         with pytest.raises(ValueError, match=f"--without-wfe and {name}"):
             toy_of(family, task, without_wfe=True, **{option: True})
+    with pytest.raises(ValueError, match="--without-wfe and --wfe-detached"):
+        toy_of(family, task, without_wfe=True, wfe_detached=True)
 
 
 @each_family

@@ -141,6 +141,8 @@ class WFEModel(ChecksWeights):
         wfe = WFEConfig.of(cfg)
         if wfe.without_wfe and wfe.wfe_only:
             raise ValueError("--without-wfe and --wfe-only: nothing is left to train")
+        if wfe.without_wfe and wfe.wfe_detached:
+            raise ValueError("--without-wfe and --wfe-detached: there is no loss to be kept from the encoder")
         if wfe.without_wfe and wfe.wfe_new_head:
             raise ValueError("--without-wfe and --wfe-new-head: have it or leave it out")
         model = super().build_model(cfg, task)
