@@ -28,7 +28,7 @@ setup(
         "subword-nmt>=0.3.8,<0.4",
     ],
     extras_require={
-        "test": ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.0.2,<4"]
+        "test": ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4"]
     },
     entry_points={
         "console_scripts": [
