@@ -58,7 +58,7 @@ def binarize(directory, words):
     arguments = ["-s", "source", "-t", "target", "--trainpref", prefix, "--validpref", prefix, "--testpref", prefix]
     parser = options.get_preprocessing_parser()
     fairseq_preprocess.main(parser.parse_args([*arguments, "--destdir", str(directory), "--padding-factor", "1"]))
-    settings = {**asdict(treat.Settings()), "source_max_length": 9, "target_max_length": 9}
+    settings = {**asdict(treat.Settings()), "source_max_length": 19, "target_max_length": 19}
     report = {name: {"lines": 6, "empty": 0, "too_long": 0} for name in ("train", "valid", "test")}
     (directory / "treatment.json").write_text(json.dumps({"settings": settings, "text": {}, "report": report}))
 

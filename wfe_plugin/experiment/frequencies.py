@@ -46,6 +46,8 @@ def measure_frequencies(
         task.load_dataset(split)
     except FileNotFoundError:
         raise EvaluationError(f"{data}: holds no binarised {split!r} set") from None
+    except ValueError as error:  # of our task, which says what is wrong with it
+        raise EvaluationError(str(error)) from None
     if task.dataset(split).tgt is None:
         raise EvaluationError(f"{data}: the {split!r} set has no summaries to compare with")
     model.eval()

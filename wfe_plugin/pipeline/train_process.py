@@ -20,19 +20,20 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from fairseq_cli import train  # noqa: E402
 
-from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at  # noqa: E402
-
 
 def main() -> None:
     best, waited, seconds, before, *options = sys.argv[1:]
     if best != "none":
         train.should_stop_early.best = train.checkpoint_utils.save_checkpoint.best = float(best)
         train.should_stop_early.num_runs = int(waited)
-    if seconds != "none":
-        train.validate_and_save = stops_at(TimeLimit(float(seconds), float(before)), train.validate_and_save)
     if "--distributed-no-spawn" in options:  # one of several processes that torchrun has started
         options += ["--distributed-rank", os.environ["RANK"], "--device-id", os.environ["LOCAL_RANK"]]
     sys.argv = ["fairseq-train", *options]
+    if seconds != "none":
+        # Not before sys.argv says what program this is: the plugin shows errors of fairseq's programs in one line.
+        from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
+
+        train.validate_and_save = stops_at(TimeLimit(float(seconds), float(before)), train.validate_and_save)
     train.cli_main()
 
 

@@ -62,6 +62,10 @@ class SummarizationWFETask(TranslationTask):
             raise ValueError(
                 f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
             ) from None
+        if any("\0" in word for word in dictionary.symbols):
+            raise ValueError(
+                f"{filename}: not a vocabulary of fairseq-preprocess (NUL bytes): damaged?"
+            )
         if len(dictionary) == dictionary.nspecial:
             raise ValueError(f"{filename}: the vocabulary has no words")
         return dictionary
