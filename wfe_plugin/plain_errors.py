@@ -25,6 +25,9 @@ def message(error: BaseException) -> Optional[str]:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
+    if frames and frames[-1].filename.endswith("fairseq/options.py") and isinstance(error, (KeyError, RuntimeError)):
+        if str(error) in ("", "None"):  # it does not say more
+            return "no task or no data is named: give at least DATA and --task summarization_wfe"
     # fairseq raises bare exceptions, and makes assertions on options, for users to read.
     fairseqs = type(error) is Exception or isinstance(error, AssertionError) and str(error).startswith("--")
     told = str(error) if fairseqs else None

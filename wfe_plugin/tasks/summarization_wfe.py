@@ -14,6 +14,7 @@ from wfe_plugin.generation.alternatives import (
 from wfe_plugin.generation.generator import WFESequenceGenerator
 from wfe_plugin.generation.scorer import WFESequenceScorer
 from wfe_plugin.generation.shortlist import output_layer_name
+from wfe_plugin.generation.values import refuse_impossible_values, require
 from wfe_plugin.method.bound import DECODING_MODES
 
 
@@ -106,6 +107,9 @@ class SummarizationWFETask(TranslationTask):
         of a start in the first epoch.
         """
         kwargs["required_batch_size_multiple"] = 1
+        sentences = kwargs.get("max_sentences")
+        if sentences is not None:
+            require("--batch-size", sentences, sentences >= 1, "1 or more")
         made_once = not (
             kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         )
@@ -130,6 +134,7 @@ class SummarizationWFETask(TranslationTask):
         So a hub model takes `translate(..., wfe_decoding="off")`, and validation
         `--eval-bleu-args '{"wfe_decoding": "bound"}'`.
         """
+        refuse_impossible_values(args)
         decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
         bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
         shortlist = getattr(args, "wfe_shortlist", self.cfg.wfe_shortlist)
