@@ -309,6 +309,14 @@ def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
     assert "--minutes: invalid positive number value: '0'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--minutes", "1"]])
+def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
+    arguments = options(data, tmp_path / "model", *more, "--", "--cpu", *TINY, "--wfe-epsilon=-1", preset="small")
+    assert train.main(arguments) == 1
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("train: error: fairseq-train") and told.endswith("--wfe-epsilon is -1.0; it must be 0 or more")
+
+
 def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     """Each epoch is decoded once; the best one has the summaries closest to the references."""
     references = (data / "text" / "valid.target").read_text().splitlines()
