@@ -37,7 +37,7 @@ test: ## set up with the test tools, then run the tests
 	@EXTRAS=test bash scripts/setup.sh
 	@$(with_venv) python -m pytest $(PYTEST_ARGS)
 
-bench: setup ## measure speed and memory beside stock fairseq (25 minutes; QUICK=1: five)
+bench: setup ## measure speed and memory beside stock fairseq (30 minutes; QUICK=1: five)
 	@$(with_venv) python -m benchmarks $(if $(QUICK),--quick) $(BENCH_ARGS)
 
 clean: ## remove caches and the output of builds, of the demo and of the benchmark
