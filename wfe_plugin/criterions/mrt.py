@@ -11,17 +11,14 @@ from fairseq.data import data_utils
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from wfe_plugin.criterions.nll_wfe import (
-    NLLWithWFEConfig,
-    NLLWithWFECriterion,
-    require,
-)
+from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig, NLLWithWFECriterion
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.sampling import draw_quickly
 from wfe_plugin.generation.scorer import bound_of
 from wfe_plugin.method.bound import LEAST_LOG_GATE, reference_log_mask
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
+from wfe_plugin.option_values import require
 
 # Of validation, which is to tell what decoding would give; as generate.sh has it.
 VALIDATION_BEAM = 5

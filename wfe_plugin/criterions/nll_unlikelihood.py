@@ -4,12 +4,9 @@ from dataclasses import dataclass, field, fields
 
 from fairseq.criterions import register_criterion
 
-from wfe_plugin.criterions.nll_wfe import (
-    NLLWithWFEConfig,
-    NLLWithWFECriterion,
-    require,
-)
+from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig, NLLWithWFECriterion
 from wfe_plugin.method.unlikelihood import unlikelihood_loss
+from wfe_plugin.option_values import require
 
 
 @dataclass

@@ -19,6 +19,7 @@ from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.likelihood import nll_in_place
 from wfe_plugin.method.loss import wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
+from wfe_plugin.option_values import require
 
 # What a criterion here may add to the NLL, logged a sentence, and to how many digits.
 FURTHER_LOSSES = {"wfe_loss": 3, "unlikelihood_loss": 3, "risk": 5}
@@ -239,8 +240,3 @@ def pending_estimate(net_output) -> Optional[PendingEstimate]:
     """What the WFE sub-model said of a batch, if the model has one."""
     extra = net_output[1]
     return extra.get("wfe") if isinstance(extra, dict) else None
-
-
-def require(holds: bool, option: str, value: float, allowed: str) -> None:
-    if not holds or math.isinf(value):
-        raise ValueError(f"{option} is {value}; it must be {allowed}")

@@ -14,8 +14,9 @@ from wfe_plugin.generation.alternatives import (
 from wfe_plugin.generation.generator import WFESequenceGenerator
 from wfe_plugin.generation.scorer import WFESequenceScorer
 from wfe_plugin.generation.shortlist import output_layer_name
-from wfe_plugin.generation.values import refuse_impossible_values, require
+from wfe_plugin.generation.values import refuse_impossible_values
 from wfe_plugin.method.bound import DECODING_MODES
+from wfe_plugin.option_values import require
 
 
 @dataclass
@@ -109,7 +110,7 @@ class SummarizationWFETask(TranslationTask):
         kwargs["required_batch_size_multiple"] = 1
         sentences = kwargs.get("max_sentences")
         if sentences is not None:
-            require("--batch-size", sentences, sentences >= 1, "1 or more")
+            require(sentences >= 1, "--batch-size", sentences, "1 or more")
         made_once = not (
             kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         )
