@@ -5,6 +5,8 @@ from typing import List, Optional, Tuple
 
 from fairseq.dataclass import FairseqDataclass
 
+from wfe_plugin.option_values import require
+
 
 @dataclass
 class AlternativesConfig(FairseqDataclass):
@@ -125,25 +127,18 @@ def requested_alternatives(config, args, dictionary) -> Alternatives:
 
     size = getattr(args, "no_repeat_ngram_size", 0)
     longest = getattr(args, "max_len_b", 200)
-    if size < 0:
-        raise ValueError(
-            f"--no-repeat-ngram-size is {size}; it must be 1 or more, or 0 to block none"
-        )
+    require(size >= 0, "--no-repeat-ngram-size", size, "1 or more, or 0 to block none")
     if getattr(args, "max_len_a", 0) == 0 and size > max(longest, 0):
         raise ValueError(
             f"--no-repeat-ngram-size {size} is larger than the maximum length, "
             f"--max-len-b {longest}: nothing could ever be blocked"
         )
-    if value("word_cap") < 0:
-        raise ValueError(
-            f"--word-cap is {value('word_cap')}; it must be 1 or more, or 0 for no cap"
-        )
+    cap = value("word_cap")
+    require(cap >= 0, "--word-cap", cap, "1 or more, or 0 for no cap")
     for name, (least, most) in RANGES.items():
         given = value(name)
-        if given is not None and not least <= given <= most:  # also if it is NaN
-            raise ValueError(
-                f"{option_of(name)} is {given}; it must be from {least:g} to {most:g}"
-            )
+        if given is not None:
+            require(least <= given <= most, option_of(name), given, f"from {least:g} to {most:g}")
     words = (value("ignore_when_blocking") or "").split()
     if words and size == 0:
         raise ValueError(

@@ -42,6 +42,7 @@ from wfe_plugin.models.attentive import (
     attend,
 )
 from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
+from wfe_plugin.option_values import require
 
 
 @dataclass
@@ -143,8 +144,7 @@ class ABSModel(CheckedEncoderDecoderModel):
     @classmethod
     def build_model(cls, cfg: ABSConfig, task) -> "ABSModel":
         refuse_impossible_sizes(cfg, ("context_size", "embed_dim", "hidden_size"))
-        if cfg.smoothing_window < 0:
-            raise ValueError(f"--smoothing-window is {cfg.smoothing_window}; it must be 0 or more")
+        require(cfg.smoothing_window >= 0, "--smoothing-window", cfg.smoothing_window, "0 or more")
         encoder = BagOfEmbeddingsEncoder(
             task.source_dictionary,
             cfg.hidden_size,

@@ -5,16 +5,15 @@ from typing import Iterable
 import torch
 from fairseq.models import FairseqEncoderDecoderModel
 
+from wfe_plugin.option_values import require
+
 
 def refuse_impossible_sizes(cfg, names: Iterable[str]) -> None:
     """Refuse sizes that torch would refuse without naming the option, or take for none."""
     for name in names:
         value = getattr(cfg, name)
-        if value < 1:
-            option = "--" + name.replace("_", "-")
-            raise ValueError(f"{option} is {value}; it must be 1 or more")
-    if not 0 <= cfg.dropout < 1:
-        raise ValueError(f"--dropout is {cfg.dropout}; it must be in [0, 1)")
+        require(value >= 1, "--" + name.replace("_", "-"), value, "1 or more")
+    require(0 <= cfg.dropout < 1, "--dropout", cfg.dropout, "in [0, 1)")
 
 
 class ChecksWeights:

@@ -43,6 +43,7 @@ from wfe_plugin.models.attentive import (
     attend,
 )
 from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
+from wfe_plugin.option_values import require
 
 
 @dataclass
@@ -126,8 +127,7 @@ class RASModel(CheckedEncoderDecoderModel):
     @classmethod
     def build_model(cls, cfg: RASConfig, task) -> "RASModel":
         refuse_impossible_sizes(cfg, ("hidden_size", "kernel_size", "source_positions"))
-        if cfg.kernel_size % 2 == 0:
-            raise ValueError(f"--kernel-size is {cfg.kernel_size}; it must be odd")
+        require(cfg.kernel_size % 2 == 1, "--kernel-size", cfg.kernel_size, "odd")
         encoder = ConvolutionalEncoder(
             task.source_dictionary,
             cfg.hidden_size,

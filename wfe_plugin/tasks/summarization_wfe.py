@@ -224,10 +224,7 @@ def refuse_what_cannot_work(
 
 
 def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -> None:
-    if shortlist < 0:
-        raise ValueError(
-            f"--wfe-shortlist is {shortlist}; it must be 1 or more, or 0 for all words"
-        )
+    require(shortlist >= 0, "--wfe-shortlist", shortlist, "1 or more, or 0 for all words")
     if shortlist == 0:
         return
     if decoding == "off":
