@@ -1,11 +1,14 @@
 """kill -9 at random moments; afterwards everything must be as if nothing had happened.
 
-    python tests/stress/kill_and_resume.py [--kills 20] [--experiment-kills 6] [--preprocess-kills 6] [--forked]
+    python tests/stress/kill_and_resume.py [--kills 20] [--further-kills 16] [--experiment-kills 6]
+                                           [--preprocess-kills 6] [--forked]
 
 Trainings of the paper's preset are killed in the midst of an epoch, while a checkpoint is being
 written, around the switch from Adam to SGD and at any moment, then continued, several times
 each. In the end the models, validation scores, outputs and their scores must be those of an
-undisturbed training, to the last bit. Likewise for preprocess.sh and wfe-experiment.
+undisturbed training, to the last bit. Likewise for trainings of other kinds (--further-kills:
+an estimate on top of a model, minimum risk training, a Transformer, unlikelihood with a choice by
+ROUGE), for preprocess.sh and for wfe-experiment.
 
 With --forked, the scripts are started as forks of this process, which saves loading
 torch and fairseq some hundred times. All but the shell scripts themselves is as it is otherwise.
@@ -25,6 +28,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -39,6 +43,11 @@ from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
 EPOCHS = 8
 SWITCH = 5  # the last epoch of Adam in the paper's preset
 KILLS_A_TRAINING = 4
+TINY_TRANSFORMER = [
+    f"--{side}-{name}={value}"
+    for side in ("encoder", "decoder")
+    for name, value in (("embed-dim", 8), ("ffn-embed-dim", 8), ("attention-heads", 2), ("layers", 1))
+] + ["--log-interval", "1"]
 RUNNING = "a training is running in this directory"
 SIZES = (("train", 3000), ("valid", 30), ("test", 40))
 
@@ -190,10 +199,10 @@ def check(condition, message):
 # Training
 
 
-def moments(out, takes, rng):
+def moments(out, takes, rng, switches):
     """When to kill, by name: each returns a condition, how often to look, and a further delay.
 
-    All in seconds; an undisturbed training `takes` so many.
+    All in seconds; an undisturbed training `takes` so many, and may switch to another optimizer.
     """
 
     def updates():
@@ -219,17 +228,55 @@ def moments(out, takes, rng):
     def any_time():
         return (lambda: True), 0, rng.uniform(0, takes)
 
-    return [in_an_epoch, while_writing, at_the_switch, any_time]
+    return [in_an_epoch, while_writing, *([at_the_switch] if switches else []), any_time]
 
 
 def train_and_kill(kills, folder, rng):
-    sets = write_text(folder, SIZES)
-    data = folder / "data"
-    to_the_end([ROOT / "preprocess.sh", *sets, "--out", data], folder / "log")
+    """The paper's preset, which goes from Adam to SGD."""
+    data = prepare(folder)
+    kill_trainings(kills, folder, rng, Trainings("paper", data, "paper", []))
 
-    def command(out):
-        more = ["--epochs", EPOCHS, "--patience", EPOCHS, "--threads", 1]
-        return [ROOT / "train.sh", *options(data, out, *more), "--", "--cpu", *TINY]
+
+def train_further_and_kill(kills, folder, rng):
+    """What is trained on top of a finished model, draws outputs, or is of another family."""
+    data, model = prepare(folder), folder / "encdec"
+    base = Trainings("encdec", data, "small", ["--baseline"])
+    to_the_end(base.command(model), folder / "log")
+    further = [
+        Trainings("copying", data, "small", ["--add-wfe", model, "--estimator", "copying"]),
+        Trainings("mrt", data, "mrt", ["--from", model], ["--mrt-size", 3, "--log-interval", 1]),
+        Trainings("transformer", data, "transformer-small", [], TINY_TRANSFORMER),
+        Trainings("unlikelihood", data, "small", ["--best-by", "rouge"], ["--criterion", "nll_unlikelihood", *TINY]),
+    ]
+    for number, trainings in enumerate(further):
+        share = kills // len(further) + (number < kills % len(further))
+        kill_trainings(share, folder, rng, trainings)
+
+
+def prepare(folder):
+    sets = write_text(folder, SIZES)
+    to_the_end([ROOT / "preprocess.sh", *sets, "--out", folder / "data"], folder / "log")
+    return folder / "data"
+
+
+@dataclass
+class Trainings:
+    """Of one kind, each in a directory of its own."""
+
+    name: str
+    data: Path
+    preset: str
+    own: list  # options of train.sh
+    fairseq: list = field(default_factory=lambda: TINY)
+
+    def command(self, out):
+        more = ["--epochs", EPOCHS, "--patience", EPOCHS, "--threads", 1, *self.own]
+        return [ROOT / "train.sh", *options(self.data, out, *more, preset=self.preset), "--", "--cpu", *self.fairseq]
+
+
+def kill_trainings(kills, folder, rng, trainings):
+    if not kills:
+        return
 
     def outputs(model):
         out = folder / "outputs" / model.name
@@ -238,22 +285,22 @@ def train_and_kill(kills, folder, rng):
         to_the_end(decode, folder / "log")
         return [(out / name).read_text() for name in ("summaries.txt", "nbest.tsv")]
 
-    undisturbed = folder / "undisturbed"
+    undisturbed = folder / f"{trainings.name}-undisturbed"
     begun = time.monotonic()
-    to_the_end(command(undisturbed), folder / "log")
+    to_the_end(trainings.command(undisturbed), folder / "log")
     takes = time.monotonic() - begun
     expected = outputs(undisturbed)
-    done, attempts, trainings = 0, 0, 0
+    done, attempts, begun = 0, 0, 0
     while done < kills:
-        out = folder / f"killed{trainings}"
-        trainings += 1
+        out = folder / f"{trainings.name}-killed{begun}"
+        begun += 1
         for _ in range(KILLS_A_TRAINING):
-            choices = moments(out, takes, rng)
+            choices = moments(out, takes, rng, trainings.preset == "paper")
             moment = choices[attempts % len(choices)]
             which = ["all", "all", "child", "parent"][attempts // len(choices) % 4]
             attempts += 1
             condition, interval, delay = moment()
-            job = Job(command(out), folder / "log")
+            job = Job(trainings.command(out), folder / "log")
             if job.wait_until(condition, interval):
                 time.sleep(delay)
             if job.process.poll() is not None:  # finished, or refused because of an orphan of the last kill
@@ -263,26 +310,36 @@ def train_and_kill(kills, folder, rng):
             done += 1
             counts[f"training killed: {moment.__name__}"] += 1
             counts[f"training killed: {which}"] += 1
+            counts[f"training killed: {trainings.name}"] += 1
             counts["unfinished checkpoints left"] += len(list(out.glob("*.pt.tmp")))
-            print(f"kill {done}: {moment.__name__}, {which}; epochs finished: "
+            print(f"kill {done} of {trainings.name}: {moment.__name__}, {which}; epochs finished: "
                   f"{sorted(int(p.stem[10:]) for p in out.glob('checkpoint[0-9]*.pt'))}", flush=True)  # fmt: skip
             if done == kills:
                 break
-        to_the_end(command(out), folder / "log")
+        to_the_end(trainings.command(out), folder / "log")
         compare_trainings(undisturbed, out)
         check(outputs(out) == expected, f"outputs of {out}")
         counts["trainings continued to their end"] += 1
 
 
 def compare_trainings(expected, found):
-    records = [json.loads((out / "training.json").read_text())["finished"] for out in (expected, found)]
+    records = [outcome(out) for out in (expected, found)]
     check(records[0] == records[1], f"{found}: {records}")
-    for number in (SWITCH, SWITCH + 1, EPOCHS):
-        left, right = (torch.load(out / f"checkpoint{number}.pt") for out in (expected, found))
-        check(left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: loss of epoch {number}")
-        check(same_tensors(left["model"], right["model"]), f"{found}: model of epoch {number}")
+    names = [sorted(path.name for path in out.glob("checkpoint*.pt")) for out in (expected, found)]
+    check(names[0] == names[1] and len(names[0]) > 1, f"{found}: {names}")
+    for name in names[0]:
+        left, right = (torch.load(out / name) for out in (expected, found))
+        check(left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: validation loss in {name}")
+        check(same_tensors(left["model"], right["model"]), f"{found}: model in {name}")
         states = [state["last_optimizer_state"] for state in (left, right)]
-        check(same_tensors(*states), f"{found}: optimizer in epoch {number}")
+        check(same_tensors(*states), f"{found}: optimizer in {name}")
+
+
+def outcome(out):
+    """What train.sh noted in the end, but for how long it took."""
+    finished = json.loads((out / "training.json").read_text())["finished"]
+    del finished["seconds"], finished["progress"]["clock"]
+    return finished
 
 
 # preprocess.sh
@@ -385,6 +442,7 @@ def experiment_and_kill(kills, folder, rng):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--further-kills", type=int, default=16)
     parser.add_argument("--preprocess-kills", type=int, default=6)
     parser.add_argument("--experiment-kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
@@ -395,8 +453,12 @@ def main():
     if args.forked:
         start_by_fork()
     folder = Path(args.folder or tempfile.mkdtemp(prefix="kill-and-resume-"))
-    parts = (preprocess_and_kill, args.preprocess_kills), (train_and_kill, args.kills), (
-        experiment_and_kill, args.experiment_kills)  # fmt: skip
+    parts = (
+        (preprocess_and_kill, args.preprocess_kills),
+        (train_and_kill, args.kills),
+        (train_further_and_kill, args.further_kills),
+        (experiment_and_kill, args.experiment_kills),
+    )
     for part, kills in parts:
         if kills:
             (folder / part.__name__).mkdir(parents=True, exist_ok=True)
