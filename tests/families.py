@@ -50,10 +50,10 @@ def stock_of(family: str, task, seed: int = 0):
     return toy_of_architecture(family, family, task, seed)
 
 
-def toy_of_architecture(architecture: str, family: str, task, seed: int, **config):
+def toy_of_architecture(architecture: str, family: str, task, seed: int, weight_scale: float = 1.0, **config):
     model = ARCH_MODEL_REGISTRY[architecture]
     parser = ArgumentParser(argument_default=SUPPRESS)  # as in fairseq's commands
     model.add_args(parser)
     settings = parser.parse_args([], Namespace(dropout=0.1, **SIZES[family], **config))
     ARCH_CONFIG_REGISTRY[architecture](settings)
-    return random_model(model, settings, task, seed)
+    return random_model(model, settings, task, seed, 0.8 * weight_scale)

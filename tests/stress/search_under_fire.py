@@ -24,8 +24,11 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
 from fairseq.token_generation_constraints import pack_constraints  # noqa: E402
+from families import FAMILIES, toy_of  # noqa: E402
 from literal_search import LiteralSearch  # noqa: E402
-from toy import FIRST_WORD, FixedEstimates, estimates as model_estimates, toy_batch, toy_model, toy_sources, toy_task  # noqa: E402
+from toy import FIRST_WORD, FixedEstimates, estimates as model_estimates, toy_batch, toy_sources, toy_task  # noqa: E402
+
+from wfe_plugin.models.wfe_model import ESTIMATORS  # noqa: E402
 
 INF = float("inf")
 PAD, EOS = 1, 2
@@ -80,6 +83,8 @@ class Case:
     search: str
     task: Dict
     options: Dict
+    family: str = "lstm"
+    estimator: str = "paper"
     prefix: Optional[List[List[int]]] = None  # a row a sentence, filled with PAD
     constraints: List[List[List[int]]] = field(default_factory=list)
 
@@ -88,8 +93,12 @@ class Case:
         return FIRST_WORD + self.words
 
 
-def draw(number: int) -> Case:
-    rng = random.Random(number)
+def numbered(number: int) -> Case:
+    return draw(random.Random(number), number)
+
+
+def draw(rng: random.Random, number: int) -> Case:
+    """A case; its models are random ones with a seed that follows from the number."""
     words = rng.choice([1, 2, 5, 8, 8, 8, 20, 60])
     max_len = rng.choice([0, 1, 2, 5, 8, 8, 15, 30])
     case = Case(
@@ -120,6 +129,10 @@ def draw(number: int) -> Case:
         rows = [some_words(0, 4) + [EOS] * rng.randint(0, 1) for _ in case.sources]
         width = max(1, *map(len, rows))
         case.prefix = [row + [PAD] * (width - len(row)) for row in rows]
+    if rng.random() < 0.5:
+        case.family = rng.choice(FAMILIES)
+    if case.head == "random":
+        case.estimator = rng.choice(list(ESTIMATORS))
     adapt(case)
     return case
 
@@ -175,7 +188,9 @@ def search(case: Case):
     mode = case.task["wfe_decoding"]
     no_head = mode in ("off", "oracle") and case.number % 2 == 0
     models = [
-        toy_model(task, case.number + i, weight_scale=case.weight_scale, without_wfe=no_head)
+        toy_of(
+            case.family, task, case.number + i, weight_scale=case.weight_scale, without_wfe=no_head, wfe_estimator=case.estimator
+        )
         for i in range(case.models)
     ]
     given = None if no_head else estimates(case, generator)
@@ -210,7 +225,7 @@ def budgets(case: Case, task, models, batch, place: int):
     for model in models:
         with torch.no_grad():
             r, g = (tensor[place].tolist() for tensor in model_estimates(model, batch))
-        r_hats.append([max(0.0, x) for x in r])
+        r_hats.append([max(0.0, x) if case.estimator == "paper" else 1.0 + softplus(x) for x in r])
         g_hats.append([1 / (1 + math.exp(-x)) if x > -700 else 0.0 for x in g])
     r_hat, g_hat = ([sum(column) / len(rows) for column in zip(*rows)] for rows in (r_hats, g_hats))
     if mode == "strict":
@@ -218,9 +233,12 @@ def budgets(case: Case, task, models, batch, place: int):
     return r_hat
 
 
-def run(number: int) -> Counter:
+def softplus(x: float) -> float:
+    return x if x > 30 else math.log1p(math.exp(x))
+
+
+def run(case: Case) -> Counter:
     """Search and check; returns what was counted. Raises if anything is wrong."""
-    case = draw(number)
     task, models, batch, order, found = search(case)
     seen = Counter(sentences=len(found), hypotheses=sum(map(len, found)))
     for sentence, hypotheses in enumerate(found):
@@ -239,14 +257,14 @@ def run(number: int) -> Counter:
             expected, total = literal.score(words), hypothesis["positional_scores"].sum().item()
             assert math.isclose(expected, total, rel_tol=1e-3, abs_tol=1e-2), (expected, total)
             seen["scores compared with Figure 1"] += 1
-    if number % 10 == 0:
+    if case.number % 10 == 0:
         again = search(case)[-1]
         same = [[h["tokens"].tolist() for h in left] for left in found] == [
             [h["tokens"].tolist() for h in right] for right in again
         ]
         assert same, "a second search found something else"
         seen["searched twice"] += 1
-    for name, value in {**case.task, **case.options, "head": case.head, "dtype": case.dtype}.items():
+    for name, value in {**case.task, **case.options, "head": case.head, "dtype": case.dtype, "family": case.family, "estimator": case.estimator}.items():
         seen[f"{name}={value}"] += 1
     seen[f"search: {case.search}"] += 1
     seen["prefixes"] += case.prefix is not None
@@ -263,7 +281,7 @@ def penalties(case: Case) -> bool:
 def comparable(case: Case) -> bool:
     """Whether the literal search of the paper can score what was found."""
     return (
-        case.models == 1 and case.head == "random" and case.dtype == "float32" and case.prefix is None
+        case.models == 1 and case.head == "random" and case.estimator == "paper" and case.dtype == "float32" and case.prefix is None
         and case.search == "beam" and case.options["temperature"] == 1.0
         and case.options["unkpen"] == 0.0 and case.task["wfe_shortlist"] == 0 and case.task["wfe_decoding"] in ("full", "strict", "bound", "gate")
         and not case.task["wfe_bound_eos"] and case.weight_scale <= 1.0 and not penalties(case)
@@ -324,10 +342,10 @@ def main() -> None:
     begun, seen, failures = time.monotonic(), Counter(), []
     for number in range(args.first, args.first + args.cases):
         try:
-            seen += run(number)
+            seen += run(numbered(number))
         except Exception:
             failures.append(number)
-            print(f"FAILED: {asdict(draw(number))}\n{traceback.format_exc()}", flush=True)
+            print(f"FAILED: {asdict(numbered(number))}\n{traceback.format_exc()}", flush=True)
         if number % 100 == 99:
             print(f"up to case {number}: {len(failures)} failed", flush=True)
     for name, count in sorted(seen.items()):
