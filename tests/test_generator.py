@@ -258,6 +258,24 @@ def test_half_precision_models_decode():
             assert all(math.isfinite(h["score"].item()) for h in hypotheses)
 
 
+@pytest.mark.parametrize(
+    "spoiled, said",
+    [
+        ("decoder.fc_out.weight", "scores of words are not numbers"),
+        ("wfe_head.frequency_output.weight", "estimates of word frequencies are not numbers"),
+    ],
+)
+def test_overflow_is_told(spoiled, said):
+    """As where --fp16 makes activations infinite; finite weights are let through when a model is loaded."""
+    task = toy_task(WORDS)
+    model = toy_model(task, 1)
+    with torch.no_grad():
+        model.get_parameter(spoiled).fill_(math.nan)
+    for options in ({}, dict(sampling=True), dict(beam=1)):
+        with pytest.raises(FloatingPointError, match=said):
+            generate(task, [model], toy_batch(task, toy_sources(2, WORDS, 1)), **options)
+
+
 SEARCHES = st.sampled_from(
     [
         {},

@@ -131,10 +131,28 @@ def draw(rng: random.Random, number: int) -> Case:
         case.prefix = [row + [PAD] * (width - len(row)) for row in rows]
     if rng.random() < 0.5:
         case.family = rng.choice(FAMILIES)
-    if case.head == "random":
+    if rng.random() < 0.2:
+        make_comparable(case)
+    elif case.head == "random":
         case.estimator = rng.choice(list(ESTIMATORS))
     adapt(case)
     return case
+
+
+def make_comparable(case: Case) -> None:
+    """As the paper has it: what was drawn at random is rarely so."""
+    case.models, case.head, case.dtype, case.prefix, case.constraints = 1, "random", "float32", None, []
+    case.weight_scale = min(case.weight_scale, 1.0)
+    if case.search != "beam":
+        for name in SEARCHES[case.search](random.Random(0), case):
+            del case.options[name]
+        case.search = "beam"
+    case.options.update(temperature=1.0, unkpen=0.0)
+    if case.task["wfe_decoding"] in ("oracle", "off"):
+        case.task["wfe_decoding"] = "full"
+    case.task.update(
+        wfe_shortlist=0, wfe_bound_eos=False, repetition_penalty=1.0, frequency_penalty=0.0, presence_penalty=0.0
+    )
 
 
 def adapt(case: Case) -> None:
@@ -239,7 +257,13 @@ def softplus(x: float) -> float:
 
 def run(case: Case) -> Counter:
     """Search and check; returns what was counted. Raises if anything is wrong."""
-    task, models, batch, order, found = search(case)
+    try:
+        task, models, batch, order, found = search(case)
+    except FloatingPointError:
+        # Activations beyond what half precision can hold: no search can help, but it has been told.
+        if case.dtype == "float32" or case.weight_scale <= 1:
+            raise
+        return Counter({"overflow told": 1})
     seen = Counter(sentences=len(found), hypotheses=sum(map(len, found)))
     for sentence, hypotheses in enumerate(found):
         place = order.index(sentence)
@@ -247,16 +271,16 @@ def run(case: Case) -> Counter:
         scores = [hypothesis["score"].item() for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True), scores
         r_hat = budgets(case, task, models, batch, place)
+        literal = None
+        if comparable(case):
+            literal = LiteralSearch(task, models[0], case.sources[sentence], case.task["wfe_decoding"])
         for hypothesis in hypotheses:
             words = check_hypothesis(case, hypothesis, sentence, place, r_hat)
             seen["words"] += len(words)
-        if comparable(case):
-            literal = LiteralSearch(
-                task, models[0], case.sources[sentence], case.task["wfe_decoding"], case.task["wfe_bound_eos"]
-            )
-            expected, total = literal.score(words), hypothesis["positional_scores"].sum().item()
-            assert math.isclose(expected, total, rel_tol=1e-3, abs_tol=1e-2), (expected, total)
-            seen["scores compared with Figure 1"] += 1
+            if literal:
+                expected, total = literal.score(words), hypothesis["positional_scores"].sum().item()
+                assert math.isclose(expected, total, rel_tol=1e-3, abs_tol=1e-2), (expected, total)
+                seen["scores compared with Figure 1"] += 1
     if case.number % 10 == 0:
         again = search(case)[-1]
         same = [[h["tokens"].tolist() for h in left] for left in found] == [

@@ -130,6 +130,8 @@ class BoundedEnsemble(EnsembleModel):
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
             estimate = self.average_estimate(encoder_outs, source)
+            for part in estimate:
+                refuse_nan(part, "estimates of word frequencies")
         bound = self.bound_of_batch(estimate, prefix, constraints)
         encoded = encoded._replace(bound=bound)
         return self.shortened(encoded, estimate) if self.shortlist else encoded
@@ -336,6 +338,8 @@ class BoundedEnsemble(EnsembleModel):
             lprobs: (rows, vocabulary)
             generated: (rows, words so far)
         """
+        # Where one word's logit is too large, or no number, all words of a softmax are NaN.
+        refuse_nan(lprobs[:, self.eos], "scores of words")
         if generated.size(1) > 0 and self.alternatives.penalizes_words:
             self.penalize_words(lprobs, generated)
         if encoded.bound is not None:
@@ -416,6 +420,15 @@ def times_in(words: Tensor, candidates: Tensor) -> Tensor:
     rows_per_sentence = candidates.size(0) // words.size(0)
     words = words.repeat_interleave(rows_per_sentence, dim=0)
     return candidates.unsqueeze(2).eq(words.unsqueeze(1)).sum(dim=2)
+
+
+def refuse_nan(numbers: Tensor, what: str) -> None:
+    """A search among them would find nothing, or anything."""
+    if numbers.isnan().any():
+        raise FloatingPointError(
+            f"the {what} are not numbers (NaN): the model's activations overflow. With --fp16, "
+            "leave it out; else its training has diverged: take an earlier checkpoint"
+        )
 
 
 def select(tensor: Optional[Tensor], indices: Tensor) -> Optional[Tensor]:
