@@ -35,7 +35,7 @@ def test_no_word_more_often_than_in_the_target(seed, beam):
     model = toy_model(task, seed)
     for target, hypotheses in zip(targets, generate(task, [model], batch, beam=beam)):
         for hypothesis in hypotheses:
-            assert Counter(words_of(hypothesis, EOS)) <= Counter(target)
+            assert not Counter(words_of(hypothesis, EOS)) - Counter(target)
 
 
 @pytest.mark.parametrize("bound_eos", [False, True])
@@ -64,7 +64,7 @@ def test_models_without_estimator_and_mixed_ensembles(seed=1):
     for models in ([plain], [plain, toy_model(task, seed + 1)]):
         found = generate(task, models, batch)
         for target, hypotheses in zip(targets, found):
-            assert Counter(words_of(hypotheses[0], EOS)) <= Counter(target)
+            assert not Counter(words_of(hypotheses[0], EOS)) - Counter(target)
 
 
 def test_the_estimator_has_no_say(seed=2):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from wfe_plugin import whole_files
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.repetition import Repetition, repetition
 from wfe_plugin.evaluation.rouge import IMPLEMENTATIONS, RougeResult, rouge
@@ -249,15 +250,12 @@ def write_json(content: dict, target: str) -> None:
         sys.stdout.write(text)
         return
     path = Path(target)
-    # All or nothing; what is no file, such as /dev/stderr, is written to as it is.
-    unfinished = path if path.exists() and not path.is_file() else path.with_name(f".{path.name}.unfinished")
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        if unfinished != path:
-            unfinished.replace(path)
+        if path.exists() and not path.is_file():  # such as /dev/stderr
+            path.write_text(text, encoding="utf-8")
+        else:
+            whole_files.write_text(path, text)
     except OSError as error:
-        if unfinished != path:
-            unfinished.unlink(missing_ok=True)
         raise EvaluationError(
             f"{target}: cannot be written ({error.strerror}). Name a file in a directory that "
             "exists and is writable."

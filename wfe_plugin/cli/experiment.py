@@ -14,10 +14,11 @@ from wfe_plugin.experiment.report import html, markdown
 from wfe_plugin.experiment.report.content import build
 from wfe_plugin.experiment.results import collect
 from wfe_plugin.experiment.runner import Runner
-from wfe_plugin.experiment.steps import StepError, write_text
+from wfe_plugin.experiment.steps import StepError
 from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.options import positive
 from wfe_plugin.pipeline.text import TextError
+from wfe_plugin.whole_files import write_text
 
 DESCRIPTION = """\
 Train what is missing, tune, decode, evaluate and write a report: all systems side by side, ROUGE

@@ -8,30 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from wfe_plugin.whole_files import write_json
+
 
 class StepError(Exception):
     """An experiment that cannot go on; the message says why and what to do."""
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write all or nothing: a reader, or a later run, never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, content) -> None:
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path):
@@ -84,11 +69,15 @@ class Step:
 
     def start(self) -> None:
         """Note what is being made, so that a change before the end is noticed, too."""
-        write_json(self.record, {"description": self.description})
+        self.note()
 
     def finish(self, **facts) -> None:
         finished = time.strftime("%Y-%m-%d %H:%M:%S")
-        write_json(self.record, {"description": self.description, "finished": finished, **facts})
+        self.note(finished=finished, **facts)
+
+    def note(self, **facts) -> None:
+        self.record.parent.mkdir(parents=True, exist_ok=True)
+        write_json(self.record, {"description": self.description, **facts})
 
     def identity(self) -> str:
         """Changes whenever the step is done anew; later steps describe their input with it."""

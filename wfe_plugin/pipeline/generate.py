@@ -202,11 +202,10 @@ class Generation:
             write(outputs, work)
             if self.references:
                 self.score(work)
+            (out / SCORES).unlink(missing_ok=True)  # of other summaries
             for name in (SUMMARIES, NBEST, SCORES):
                 if (work / name).exists():
                     (work / name).replace(out / name)
-                else:
-                    (out / name).unlink(missing_ok=True)  # scores of other summaries
         say(f"done: {len(outputs)} summaries in {self.args.out}")
 
     def for_text(self) -> Dict[int, List[Hypothesis]]:

@@ -33,6 +33,7 @@ from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
+from wfe_plugin.whole_files import write_json, written_whole
 
 LOG = "train.log"
 ROUGE = "rouge.json"
@@ -476,14 +477,9 @@ class Training:
         return max((epoch.number for epoch in epochs), key=lambda number: scores[str(number)])
 
     def keep(self, best: int, epochs: List[Epoch]) -> None:
-        """Put the best checkpoint in its place and note that all is done.
-
-        fairseq writes this file as well, but not in one step, and by its own score.
-        """
-        unfinished = self.out / f"{checkpoints.BEST}.tmp"
-        # No link: fairseq would write through it, should the training continue one day.
-        shutil.copyfile(self.out / f"checkpoint{best}.pt", unfinished)
-        unfinished.replace(self.out / checkpoints.BEST)
+        """Put the best checkpoint in its place, which fairseq may have chosen by another score; all is done."""
+        with written_whole(self.out / checkpoints.BEST) as unfinished:
+            shutil.copyfile(self.out / f"checkpoint{best}.pt", unfinished)
         progress = Progress.of(epochs)
         before = self.base.clock() if self.base else 0.0
         self.record["finished"] = {
@@ -532,12 +528,6 @@ class Display:
 def say(message: str) -> None:
     """Progress, for people."""
     print(f"train: {message}", flush=True)
-
-
-def write_json(path: Path, content: dict) -> None:
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(path)
 
 
 def main(argv=None) -> int:
