@@ -16,7 +16,6 @@ torch and fairseq some hundred times. All but the shell scripts themselves is as
 
 import argparse
 import importlib
-import json
 import os
 import random
 import runpy
@@ -27,17 +26,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-import torch  # noqa: E402
+from results import check, compare_trainings, counts, experiment, experiment_results, tree  # noqa: E402
 from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
 
-import wfe_plugin  # noqa: E402, F401  (lets torch load fairseq's checkpoints)
 from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
 
 EPOCHS = 8
@@ -52,8 +49,6 @@ RUNNING = "a training is running in this directory"
 SIZES = (("train", 3000), ("valid", 30), ("test", 40))
 
 SCRIPTS = {}  # what is not to be started as a command, but as a function in a forked process
-
-counts = Counter()
 
 
 class Job:
@@ -179,21 +174,6 @@ def to_the_end(command, log):
         if RUNNING not in Path(log).read_text():
             sys.exit(f"FAILED: {' '.join(map(str, command))}\n{Path(log).read_text()}")
         counts["waits for an orphan"] += 1
-
-
-def same_tensors(left, right):
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same_tensors(left[key], right[key]) for key in left)
-    if isinstance(left, (list, tuple)):
-        return len(left) == len(right) and all(map(same_tensors, left, right))
-    return torch.equal(left, right) if isinstance(left, torch.Tensor) else left == right
-
-
-def check(condition, message):
-    counts["comparisons"] += 1
-    if not condition:
-        counts["differences"] += 1
-        print(f"DIFFERENT: {message}", flush=True)
 
 
 # Training
@@ -322,33 +302,7 @@ def kill_trainings(kills, folder, rng, trainings):
         counts["trainings continued to their end"] += 1
 
 
-def compare_trainings(expected, found):
-    records = [outcome(out) for out in (expected, found)]
-    check(records[0] == records[1], f"{found}: {records}")
-    names = [sorted(path.name for path in out.glob("checkpoint*.pt")) for out in (expected, found)]
-    check(names[0] == names[1] and len(names[0]) > 1, f"{found}: {names}")
-    for name in names[0]:
-        left, right = (torch.load(out / name) for out in (expected, found))
-        check(left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: validation loss in {name}")
-        check(same_tensors(left["model"], right["model"]), f"{found}: model in {name}")
-        states = [state["last_optimizer_state"] for state in (left, right)]
-        check(same_tensors(*states), f"{found}: optimizer in {name}")
-
-
-def outcome(out):
-    """What train.sh noted in the end, but for how long it took."""
-    finished = json.loads((out / "training.json").read_text())["finished"]
-    del finished["seconds"], finished["progress"]["clock"]
-    return finished
-
-
 # preprocess.sh
-
-
-def tree(folder):
-    """Every file's content, but for fairseq's log, which holds the names of temporary files."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "preprocess.log"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def preprocess_and_kill(kills, folder, rng):
@@ -381,43 +335,14 @@ def preprocess_and_kill(kills, folder, rng):
 # wfe-experiment
 
 
-CONFIG = """\
-[experiment]
-out = {out}
-beams = 2
-training options = --epochs 2 -- --cpu {tiny}
-[data]
-train = train
-valid = valid
-test = test
-[training EncDec+WFE]
-[system EncDec+WFE]
-training = EncDec+WFE
-[system off]
-training = EncDec+WFE
-decoding = off
-"""
-
-
 def experiment_and_kill(kills, folder, rng):
     write_text(folder, (("train", 300), ("valid", 30), ("test", 40)))
 
     def command(name):
-        config = folder / f"{name}.ini"
-        config.write_text(CONFIG.format(out=name, tiny=" ".join(TINY)))
-        return [ROOT / "scripts" / "run_main.sh", "wfe_plugin.cli.experiment", config, "--jobs", 1]
+        return experiment(folder / f"{name}.ini", out=name)
 
     def results(name):
-        found = {}
-        for path in sorted((folder / name).rglob("*")):
-            if path.name in ("summaries.txt", "nbest.tsv"):
-                found[str(path.relative_to(folder / name))] = path.read_text()
-            elif path.name == "evaluation.json" or (path.suffix == ".json" and path.parent.parent.name == "frequencies"):
-                content = json.loads(path.read_text())
-                for changing in ("description", "finished", "command", "seconds", "versions"):
-                    content.pop(changing, None)
-                found[str(path.relative_to(folder / name))] = content
-        return found
+        return experiment_results(folder / name)
 
     begun = time.monotonic()
     to_the_end(command("undisturbed"), folder / "log")
