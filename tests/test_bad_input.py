@@ -132,7 +132,7 @@ BAD_CHECKPOINTS = [
     ("list.pt", "holds no model of fairseq"),
     ("bare.pt", "holds no model of fairseq"),
     ("no-cfg.pt", "holds no model of fairseq"),
-    ("hostile-open.pt", "would call io.open, which no checkpoint needs"),
+    ("hostile-open.pt", "io.open, which no checkpoint needs"),
     ("hostile-system.pt", "would call posix.system, which no checkpoint needs"),
     ("hostile-old.pt", "would call posix.system, which no checkpoint needs"),
     ("hostile-pickle.pt", "nothing of it was run"),
@@ -182,7 +182,7 @@ def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys
     torch.save({**torch.load("good.pt"), "extra_state": {}}, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small"]
     (model / train.RECORD).write_text(json.dumps(train.Training(*train.parse(arguments)).record))
-    refused(train.main, arguments, "checkpoint1.pt: tells no validation score", capsys)
+    refused(train.main, arguments, "checkpoint1.pt: tells no epoch or no validation score", capsys)
 
 
 def fairseq(main, parser, *arguments):

@@ -11,21 +11,21 @@ from toy import toy_sources, toy_task
 from wfe_plugin.pipeline import generate, train
 
 
-def batches_of(epoch, started_in, **settings):
-    """Which sentences are trained on together in an epoch, in turn."""
+def batches_of(epoch, started_in, curriculum=0, **settings):
+    """Which sentences are trained on together in an epoch, in turn; shuffled after the curriculum's epochs."""
     task = toy_task()
     sources = [torch.tensor(source) for source in toy_sources(50, 8)]
     dataset = task.build_dataset_for_inference(sources, torch.tensor([len(source) for source in sources]))
     for number in range(started_in, epoch + 1):
         # As fairseq's trainer asks before every epoch.
         iterator = task.get_batch_iterator(dataset=dataset, max_sentences=4, seed=1, epoch=number, **settings)
-        found = [batch["id"].tolist() for batch in iterator.next_epoch_itr()]
+        found = [batch["id"].tolist() for batch in iterator.next_epoch_itr(shuffle=number > curriculum)]
         assert iterator.epoch == number
     return found
 
 
 # The second: fairseq makes new batches for every epoch.
-@pytest.mark.parametrize("settings", [{}, {"update_epoch_batch_itr": True}])
+@pytest.mark.parametrize("settings", [{}, {"update_epoch_batch_itr": True}, {"curriculum": 2}])
 def test_batches_do_not_depend_on_when_a_training_was_started(settings):
     undisturbed = batches_of(5, started_in=1, **settings)
     assert batches_of(5, started_in=3, **settings) == undisturbed

@@ -1,11 +1,15 @@
 """Data-parallel training: two processes do what one does with the same global batch."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import time
 
 import pytest
 import torch
-from tiny_training import TINY, options, prepare
+from tiny_training import ROOT, TINY, options, prepare, script_environment
 
 from wfe_plugin.pipeline import train
 from wfe_plugin.pipeline.presets import PRESETS
@@ -37,3 +41,38 @@ def test_two_processes_train_as_one(tmp_path):
     assert two["extra_state"]["val_loss"] == pytest.approx(one["extra_state"]["val_loss"], rel=1e-3)
     for name, value in one["model"].items():
         assert torch.allclose(two["model"][name], value, atol=1e-4), name
+
+
+def processes_of(out):
+    """Those that train a model in this directory, train.sh itself included."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                if str(out) in file.read():
+                    found.append(int(pid))
+        except OSError:  # it has ended meanwhile
+            pass
+    return found
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are found as Linux shows them")
+def test_no_process_is_left_to_write_beside_the_next_training(tmp_path):
+    """train.sh and torchrun are killed, which hold the lock of the directory, but not the processes that train."""
+    out = tmp_path / "model"
+    data = prepare(tmp_path)
+    command = [str(ROOT / "train.sh"), *options(data, out, "--gpus", "2", "--epochs", "9999", "--patience", "9999",
+               "--threads", "1", preset="small"), "--", "--cpu", *TINY]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=script_environment()) as process:
+        for line in process.stdout:
+            if "epoch 1: validation" in line:
+                break
+        (torchrun,) = [int(pid) for pid in open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()]
+        assert len(processes_of(out)) >= 4  # and two that train
+        for pid in (process.pid, torchrun):
+            os.kill(pid, signal.SIGKILL)
+        process.stdout.read()
+    give_up = time.monotonic() + 30
+    while processes_of(out):
+        assert time.monotonic() < give_up, processes_of(out)
+        time.sleep(0.1)

@@ -334,7 +334,7 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     assert training.best_by_rouge(epochs) == 2
     assert training.best_by_rouge(epochs) == 2
     assert decoded == ["one.pt", "two.pt", "three.pt"]
-    assert "--keep-last-epochs" not in training.command(train.Progress())
+    assert "--keep-last-epochs" not in training.command(train.Progress(), None)
 
 
 # What the presets are
@@ -342,7 +342,7 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
 
 def command(data, *more, preset="paper", last=0):
     training = train.Training(*train.parse(options(data, data.parent / "new", *more, preset=preset)))
-    words = training.command(train.Progress(last, last, 1.0 if last else None, 0))
+    words = training.command(train.Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None)
     return dict(zip(words, words[1:])), words
 
 

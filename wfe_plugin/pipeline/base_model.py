@@ -1,7 +1,6 @@
 """A trained model that another training starts from: train.sh --add-wfe and --from."""
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import List, Optional, Sequence
@@ -11,8 +10,7 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.presets import PRESETS
-
-RECORD = "training.json"
+from wfe_plugin.pipeline.record import RECORD, read_record
 
 
 class BaseModel:
@@ -37,14 +35,12 @@ class BaseModel:
         if not record.is_file():
             return None
         try:
-            stored = json.loads(record.read_text(encoding="utf-8"))
-            settings = stored["settings"]
-            settings["data"], PRESETS[settings["preset"]]
-        except (ValueError, KeyError, TypeError):
-            self.refuse(f"{record} is damaged: train the model again")
+            stored = read_record(record)
+        except PipelineError as error:
+            self.refuse(str(error))
         if "finished" not in stored:
             self.refuse(f"the training of {self.checkpoint} is not finished")
-        return settings
+        return stored["settings"]
 
     def clock(self) -> float:
         """Seconds that it has been trained; fairseq goes on counting from there."""

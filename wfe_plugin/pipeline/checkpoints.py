@@ -44,20 +44,32 @@ def refuse_changed_bytes(path) -> None:
 
 
 def finished_epochs(directory: Path) -> List[Epoch]:
-    """The epochs of a training, in order.
+    """The epochs of a training whose checkpoints are there, in order.
 
-    fairseq writes these files under another name first: they are always complete.
+    The best one may be left under that name alone.
     """
-    epochs = []
-    for path in directory.glob("checkpoint*.pt"):
-        match = re.fullmatch(r"checkpoint(\d+)\.pt", path.name)
-        if match:
-            checkpoint = load(path)
-            score = (checkpoint.get("extra_state") or {}).get("val_loss")
-            if score is None:
-                raise PipelineError(f"{path}: tells no validation score: was it made by train.sh?")
-            epochs.append(Epoch(int(match[1]), path, float(score), clock(checkpoint)))
-    return sorted(epochs)
+    epochs = {}
+    for path in sorted(directory.glob("checkpoint*.pt")):
+        if not re.fullmatch(r"checkpoint(\d+|_best)\.pt", path.name):
+            continue
+        try:
+            epoch = read_epoch(path)
+        except PipelineError as error:
+            if path.name == BEST:  # which is written anew in the end
+                continue
+            raise PipelineError(f"{error}. Without this file, the training goes on from the others") from None
+        epochs.setdefault(epoch.number, epoch)
+    return [epochs[number] for number in sorted(epochs)]
+
+
+def read_epoch(path: Path) -> Epoch:
+    checkpoint = load(path)
+    state = checkpoint.get("extra_state") or {}
+    try:
+        following = state["train_iterator"]["epoch"]
+        return Epoch(int(following) - 1, path, float(state["val_loss"]), clock(checkpoint))
+    except (KeyError, TypeError, ValueError):
+        raise PipelineError(f"{path}: tells no epoch or no validation score: was it made by train.sh?") from None
 
 
 def clock(checkpoint: dict) -> float:

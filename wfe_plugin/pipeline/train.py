@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -23,13 +23,14 @@ from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.evaluation.text_files import read_lines
 from wfe_plugin.models.wfe_model import ESTIMATORS
 from wfe_plugin.pipeline import checkpoints, decode
-from wfe_plugin.pipeline.base_model import RECORD, BaseModel
+from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.record import RECORD, Progress, read_record
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -105,27 +106,6 @@ PHASED = ["--optimizer", "--lr", "--clip-norm"]
 
 # fairseq fails with them on a CPU, some steps later.
 HALF_PRECISION = ["--fp16", "--bf16", "--memory-efficient-fp16", "--memory-efficient-bf16"]
-
-
-class Progress(NamedTuple):
-    """How far a training is; `waited` epochs have gone by since the best one, and `clock` is fairseq's."""
-
-    last: int = 0
-    best: int = 0
-    score: Optional[float] = None
-    waited: int = 0
-    clock: float = 0.0
-
-    @classmethod
-    def of(cls, epochs: List[Epoch]) -> "Progress":
-        if not epochs:
-            return cls()
-        best = min(epochs, key=lambda epoch: epoch.score)  # the first, of equal ones
-        last = epochs[-1]
-        return cls(last.number, best.number, best.score, last.number - best.number, last.clock)
-
-    def complete(self, epochs: int, patience: int, limit: TimeLimit) -> bool:
-        return self.last >= epochs or self.waited >= patience or limit.is_reached(self.clock, self.last)
 
 
 def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
@@ -279,6 +259,8 @@ class Training:
         self.args, self.extra = args, extra
         self.preset = PRESETS[args.preset]
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
+        if ":" in str(self.out):
+            raise PipelineError(f"{self.out}: generate.sh would take ':' for a separator of models; choose another --out")
         self.prepared = check_data(self.data)
         data = data_identity(self.prepared)
         self.base = None
@@ -290,6 +272,8 @@ class Training:
         self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base and args.minutes else 0.0)
         self.record = {"settings": describe(args, extra, data, self.base)}
         self.baseline = self.record["settings"]["baseline"]
+        self.reached = 0  # epochs of the training that is in the directory, if it was finished
+        self.stopped_by_clock = False
         # What other machines log is nothing but repetition, and errors are shown anyway.
         self.log = Path(os.devnull) if args.machine else self.out / LOG
 
@@ -330,14 +314,11 @@ class Training:
         """Whether nothing is left to do. Raises if the directory holds something else."""
         if not any(self.out.iterdir()):
             return False
-        try:
-            stored = json.loads((self.out / RECORD).read_text(encoding="utf-8"))
-            old, new = stored["settings"], self.record["settings"]
-            changes = [
-                f"  {key}: " + difference(key, old, new) for key in {**new, **old} if old.get(key) != new.get(key)
-            ]
-        except (OSError, ValueError, KeyError, AttributeError):
-            raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out") from None
+        if not (self.out / RECORD).is_file():
+            raise PipelineError(f"{self.args.out}: exists and was not made by train.sh; choose another --out")
+        stored = read_record(self.out / RECORD)
+        old, new = stored["settings"], self.record["settings"]
+        changes = [f"  {key}: " + difference(key, old, new) for key in {**new, **old} if old.get(key) != new.get(key)]
         # A training that failed before its first epoch has nothing to lose.
         if changes and any(self.out.glob("checkpoint*.pt")):
             raise PipelineError(
@@ -347,31 +328,36 @@ class Training:
         if not finished or not (self.out / checkpoints.BEST).exists():
             return False
         progress = Progress(**finished["progress"])
-        if progress.complete(self.args.epochs, self.args.patience, self.limit):
+        in_time = self.limit.seconds is not None and self.limit.seconds <= finished.get("stopped_at_seconds", 0)
+        if in_time or progress.complete(self.args.epochs, self.args.patience, self.limit):
             self.record = stored
             return True
-        if not (self.out / f"checkpoint{progress.last}.pt").exists():
-            raise PipelineError(
-                f"{self.args.out}: trained for {progress.last} epochs; to go on, checkpoint{progress.last}.pt is needed"
-            )
+        self.reached = progress.last
         return False
 
     def train(self, inherit: List[int]) -> List[Epoch]:
         """Run fairseq-train, once for each phase that is not finished yet."""
         epochs = checkpoints.finished_epochs(self.out)
         progress = Progress.of(epochs)
+        if progress.last < self.reached:
+            raise PipelineError(
+                f"{self.args.out}: trained for {self.reached} epochs; to go on, checkpoint{self.reached}.pt is needed"
+            )
         if progress.last:
             say(f"{self.args.out}: continues after epoch {progress.last}")
         while not progress.complete(self.args.epochs, self.args.patience, self.limit):
+            self.check_same_data()
             try:
                 with open(self.log, "a", encoding="utf-8") as log:
                     run(
-                        self.command(progress),
+                        self.command(progress, epochs[-1].path if epochs else None),
                         f"fairseq-train, whose whole output is in {self.log},",
                         Display(log),
                         threads=self.args.threads,
                         inherit=inherit,
                     )
+            except BrokenPipeError:  # nobody reads what is said here any more
+                raise
             except OSError as error:  # a full disk, most likely, of which writing does not name the file
                 raise PipelineError(f"{error.filename or self.log}: {error.strerror or error}") from None
             before = progress
@@ -380,11 +366,20 @@ class Training:
             if progress.last == before.last:  # or it would be started again and again
                 raise PipelineError(f"fairseq-train ended without an error, but also without an epoch: see {self.log}")
             if self.limit.seconds and progress.last < self.last_epoch(before):
-                break  # by its clock, which has gone on while the checkpoint was written
+                # By its clock, which has gone on while the checkpoint was written, or by the patience.
+                self.stopped_by_clock = progress.waited < self.args.patience
+                break
         return epochs
 
-    def command(self, progress: Progress) -> List[str]:
-        """fairseq-train for the epochs that are left of the present phase."""
+    def check_same_data(self) -> None:
+        """fairseq reads them again in each phase, and epochs are decoded in the end."""
+        if data_identity(check_data(self.data)) != self.record["settings"]["data"]:
+            raise PipelineError(
+                f"{self.args.data}: was prepared anew while a model was trained on it; for the new data, choose another --out"
+            )
+
+    def command(self, progress: Progress, last: Optional[Path]) -> List[str]:
+        """fairseq-train for the epochs that are left of the present phase, from the last checkpoint."""
         args, phase = self.args, self.preset.phase(progress.last + 1)
         processes = args.gpus * args.machines
         options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
@@ -414,8 +409,8 @@ class Training:
         options += ["--best-checkpoint-metric", "nll_loss" if stop_by == "nll" else stop_by]
         if args.best_by != "rouge":  # the best epoch is among the last ones, or training would have stopped
             options += ["--keep-last-epochs", str(args.patience + 1)]
-        if progress.last:
-            options += ["--restore-file", str(self.out / f"checkpoint{progress.last}.pt")]
+        if last:
+            options += ["--restore-file", str(last)]
             if self.preset.phase(progress.last) is not phase:
                 options += ["--reset-optimizer"]
         options += ["--log-format", "json", "--distributed-world-size", str(processes)]
@@ -447,10 +442,11 @@ class Training:
 
     def best_by_rouge(self, epochs: List[Epoch]) -> int:
         """Decode the validation set with each epoch's model. What has been decoded before is not again."""
+        self.check_same_data()
         references = read_lines(self.data / "text" / "valid.target")
         treatment = Treatment.load(self.data)
         stored = self.out / ROUGE
-        scores = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {}
+        scores = read_scores(stored)
         for epoch in epochs:
             if str(epoch.number) in scores:
                 continue
@@ -478,8 +474,10 @@ class Training:
 
     def keep(self, best: int, epochs: List[Epoch]) -> None:
         """Put the best checkpoint in its place, which fairseq may have chosen by another score; all is done."""
-        with written_whole(self.out / checkpoints.BEST) as unfinished:
-            shutil.copyfile(self.out / f"checkpoint{best}.pt", unfinished)
+        (path,) = [epoch.path for epoch in epochs if epoch.number == best]
+        if path.name != checkpoints.BEST:
+            with written_whole(self.out / checkpoints.BEST) as unfinished:
+                shutil.copyfile(path, unfinished)
         progress = Progress.of(epochs)
         before = self.base.clock() if self.base else 0.0
         self.record["finished"] = {
@@ -487,11 +485,21 @@ class Training:
             "progress": progress._asdict(),
             "seconds": round(progress.clock - before, 1),
         }
+        if self.stopped_by_clock:
+            self.record["finished"]["stopped_at_seconds"] = self.limit.seconds
         write_json(self.out / RECORD, self.record)
 
     def outcome(self) -> str:
         finished = self.record["finished"]
         return f"{finished['progress']['last']} epochs, the best by {self.args.best_by} is {finished['best_epoch']}"
+
+
+def read_scores(path: Path) -> Dict[str, float]:
+    """By epoch; nothing if there is no such file, or it is damaged: they are found anew."""
+    try:
+        return {str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
 
 
 class Display:

@@ -11,7 +11,9 @@ limit in whole epochs, see time_limit.py.
 A file to be started by its path, by Python or by torchrun; no module to import.
 """
 
+import ctypes
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,18 +23,35 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from fairseq_cli import train  # noqa: E402
 
 
+def end_with_parent() -> None:
+    """Linux: end when torchrun does, also if it is killed.
+
+    It holds the lock of the directory. Left alone, this process would go on writing there, beside
+    the next training.
+    """
+    if sys.platform == "linux":
+        parent, set_signal = os.getppid(), 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(set_signal, signal.SIGKILL)
+        if os.getppid() != parent:  # it was faster
+            sys.exit(1)
+
+
 def main() -> None:
     best, waited, seconds, before, *options = sys.argv[1:]
     if best != "none":
         train.should_stop_early.best = train.checkpoint_utils.save_checkpoint.best = float(best)
         train.should_stop_early.num_runs = int(waited)
     if "--distributed-no-spawn" in options:  # one of several processes that torchrun has started
+        end_with_parent()
         options += ["--distributed-rank", os.environ["RANK"], "--device-id", os.environ["LOCAL_RANK"]]
     sys.argv = ["fairseq-train", *options]
-    if seconds != "none":
-        # Not before sys.argv says what program this is: the plugin shows errors of fairseq's programs in one line.
-        from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
+    # Not before sys.argv says what program this is: the plugin shows errors of fairseq's programs in one line.
+    from wfe_plugin.pipeline import resuming
+    from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
 
+    resuming.keep_bad_epochs()
+    train.checkpoint_utils.load_checkpoint = resuming.with_last_score(train.checkpoint_utils.load_checkpoint)
+    if seconds != "none":
         train.validate_and_save = stops_at(TimeLimit(float(seconds), float(before)), train.validate_and_save)
     train.cli_main()
 

@@ -120,6 +120,9 @@ class SummarizationWFETask(TranslationTask):
         )
         if iterator is not known:
             iterator.epoch = max(1, epoch)
+            # A loader that is used again never shuffles if it did not in its first
+            # epoch: with --curriculum, only a restart would make it.
+            iterator.reuse_dataloader = False
         return iterator
 
     def build_generator(

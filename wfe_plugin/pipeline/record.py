@@ -1,0 +1,74 @@
+"""What train.sh notes of a training, and how far it is."""
+
+import json
+from pathlib import Path
+from typing import List, NamedTuple, Optional
+
+from wfe_plugin.pipeline.checkpoints import Epoch
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.time_limit import TimeLimit
+
+RECORD = "training.json"
+
+
+class Progress(NamedTuple):
+    """How far a training is; `waited` epochs have gone by since the best one, and `clock` is fairseq's."""
+
+    last: int = 0
+    best: int = 0
+    score: Optional[float] = None
+    waited: int = 0
+    clock: float = 0.0
+
+    @classmethod
+    def of(cls, epochs: List[Epoch]) -> "Progress":
+        if not epochs:
+            return cls()
+        best = min(epochs, key=lambda epoch: epoch.score)  # the first, of equal ones
+        last = epochs[-1]
+        return cls(last.number, best.number, best.score, last.number - best.number, last.clock)
+
+    def complete(self, epochs: int, patience: int, limit: TimeLimit) -> bool:
+        return self.last >= epochs or self.waited >= patience or limit.is_reached(self.clock, self.last)
+
+
+def read_record(path: Path) -> dict:
+    """`settings`, which must stay the same when a training continues, and `finished`, once it is."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        check_settings(record["settings"])
+        if "finished" in record:
+            check_finished(record["finished"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise PipelineError(
+            f"{path}: damaged, or changed by hand: put it back as it was, or remove its directory and train again"
+        ) from None
+    return record
+
+
+def check_settings(settings: dict) -> None:
+    """Raise if they are not what train.sh has written."""
+    PRESETS[settings["preset"]]
+    same_type(settings["data"], "")
+    same_type(settings["baseline"], True)
+    for name in ("fairseq_options", "model_options"):
+        for option in same_type(settings.get(name, []), []):
+            same_type(option, "")
+    for name in ("estimator", "model_preset", "best_by"):
+        same_type(settings.get(name, ""), "")
+
+
+def check_finished(finished: dict) -> None:
+    same_type(finished["best_epoch"], 1)
+    progress = Progress(**finished["progress"])
+    for value, example in zip(progress, Progress(score=0.0)):
+        same_type(value, example)
+    same_type(finished.get("stopped_at_seconds", 0.0), 0.0)
+
+
+def same_type(value, example):
+    """The value, if it is of that type, or an integer where any number will do."""
+    if type(value) is not type(example) and not (type(value) is int and isinstance(example, float)):
+        raise TypeError
+    return value
