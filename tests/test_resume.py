@@ -16,6 +16,7 @@ def batches_of(epoch, started_in, curriculum=0, **settings):
     task = toy_task()
     sources = [torch.tensor(source) for source in toy_sources(50, 8)]
     dataset = task.build_dataset_for_inference(sources, torch.tensor([len(source) for source in sources]))
+    task.datasets["train"] = dataset  # whose batches are kept from epoch to epoch
     for number in range(started_in, epoch + 1):
         # As fairseq's trainer asks before every epoch.
         iterator = task.get_batch_iterator(dataset=dataset, max_sentences=4, seed=1, epoch=number, **settings)
