@@ -1,8 +1,9 @@
 """What train.sh notes of a training, and how far it is."""
 
+import hashlib
 import json
 from pathlib import Path
-from typing import List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.errors import PipelineError
@@ -72,3 +73,25 @@ def same_type(value, example):
     if type(value) is not type(example) and not (type(value) is int and isinstance(example, float)):
         raise TypeError
     return value
+
+
+def data_identity(prepared: dict) -> str:
+    """Changes with what preprocess.sh was told and given."""
+    content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def difference(key: str, old: dict, new: dict) -> str:
+    """How two settings differ, for people."""
+    if key in ("data", "add_wfe", "start_from"):
+        return "other data" if key == "data" else "another model"
+    default = "paper" if key == "estimator" else None  # which is not recorded
+    return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
+
+
+def read_scores(path: Path) -> Dict[str, float]:
+    """By epoch; nothing if there is no such file, or it is damaged: they are found anew."""
+    try:
+        return {str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

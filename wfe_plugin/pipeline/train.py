@@ -2,7 +2,6 @@
 
 import argparse
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -12,7 +11,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 import torch
 
@@ -27,10 +26,11 @@ from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import ROOT, run
+from wfe_plugin.pipeline.display import Display, say
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.record import RECORD, Progress, read_record
+from wfe_plugin.pipeline.record import RECORD, Progress, data_identity, difference, read_record, read_scores
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -237,19 +237,6 @@ def describe(args: argparse.Namespace, extra: List[str], data: str, base: Option
     elif base:
         settings.update(base.model_settings(), start_from=sha256(str(base.checkpoint)))
     return settings
-
-
-def data_identity(prepared: dict) -> str:
-    content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
-def difference(key: str, old: dict, new: dict) -> str:
-    """How two settings differ, for people."""
-    if key in ("data", "add_wfe", "start_from"):
-        return "other data" if key == "data" else "another model"
-    default = "paper" if key == "estimator" else None  # which is not recorded
-    return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
 
 
 class Training:
@@ -492,50 +479,6 @@ class Training:
     def outcome(self) -> str:
         finished = self.record["finished"]
         return f"{finished['progress']['last']} epochs, the best by {self.args.best_by} is {finished['best_epoch']}"
-
-
-def read_scores(path: Path) -> Dict[str, float]:
-    """By epoch; nothing if there is no such file, or it is damaged: they are found anew."""
-    try:
-        return {str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-class Display:
-    """Writes fairseq's output to the log, and what people want to see of it to the terminal."""
-
-    _progress = re.compile(r"\| INFO \| (train_inner|valid) \| (\{.*\})$")
-    _names = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "risk": "risk", "loss": "loss"}
-
-    def __init__(self, log):
-        self.log = log
-
-    def __call__(self, line: str) -> None:
-        self.log.write(line + "\n")
-        self.log.flush()
-        match = self._progress.search(line)
-        if match:
-            self.show(match[1], json.loads(match[2]))
-        elif "| WARNING |" in line:
-            say(line.split("| WARNING |", 1)[1].strip())
-
-    def show(self, kind: str, values: dict) -> None:
-        epoch = values["epoch"]
-        prefix = "valid_" if kind == "valid" else ""
-        losses = ", ".join(
-            f"{label} {values[prefix + name]}" for name, label in self._names.items() if prefix + name in values
-        )
-        if kind == "valid":
-            say(f"epoch {epoch}: validation {losses}")
-        else:
-            share = 100 * (values["update"] - epoch + 1)
-            say(f"epoch {epoch}, {share:3.0f} %: {losses}; {values['ups']} updates a second")
-
-
-def say(message: str) -> None:
-    """Progress, for people."""
-    print(f"train: {message}", flush=True)
 
 
 def main(argv=None) -> int:
