@@ -11,6 +11,7 @@ from literal_search import LiteralSearch
 from toy import toy_batch, toy_model, toy_sources, toy_task
 
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
+from wfe_plugin.models.wfe_model import ESTIMATORS
 
 WORDS = 8
 SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11]]
@@ -140,9 +141,11 @@ def test_two_workers_log_and_learn_what_one_would():
     assert criterion.logging_outputs_can_be_summed()
 
 
-def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary():
+@each_family
+@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary(family, estimator):
     task = toy_task(68_883)
-    model = toy_model(task, weight_scale=0.1).train()
+    model = toy_of(family, task, weight_scale=0.1, wfe_estimator=estimator).train()
     batch = toy_batch(task, SOURCES, TARGETS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss, _, _ = criterion_of(task)(model, batch)
