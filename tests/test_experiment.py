@@ -122,7 +122,11 @@ def test_options_are_joined_around_one_separator():
         (DATA + "prepared = d\n", "[data] train: has no use beside 'prepared'"),
         (DATA + "train = b\n", "[data] train: stands twice (line 5)"),
         (DATA + "[data]\n", "[data] stands twice"),
+        (SYSTEMS + "[system  A]\ntraining = EncDec\n", "[system  A]: stands twice, with other blanks"),
         (DATA + "[sytem A]\n", "[sytem]: unknown section"),
+        (DATA + "[experiment]\nbeams = ,\n", "[experiment] beams: is empty; write, for example: 1 5 10"),
+        (DATA + "[experiment]\nseeds = ,\n", "[experiment] seeds: is empty; write, for example: 1"),
+        (DATA + "[experiment]\ntuning beam = ,\n", "[experiment] tuning beam: is empty"),
         (DATA + "[experiment]\nbeams = 1 five\n", "[experiment] beams: 'five' is not a whole number"),
         (DATA + "[experiment]\nbeams = 0\n", "[experiment] beams: '0' is not a whole number of at least 1"),
         (DATA + "[experiment]\nseeds = 1 1\n", "[experiment] seeds: a number stands twice"),
@@ -150,6 +154,10 @@ def test_options_are_joined_around_one_separator():
         ),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
         (SYSTEMS + "compare with = C\n", "[system B] compare with: 'C' is not one of A; one a line"),
+        (
+            DATA + "[system A]\ntraining = EncDec\ncompare with = B\n",
+            "[system A] compare with: there is no other system; leave it out",
+        ),
         (SYSTEMS + "compare with =\n", "[system B] compare with: name one system a line, each once"),
         (SYSTEMS + "compare with = A\n  A\n", "[system B] compare with: name one system a line, each once"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
@@ -164,6 +172,20 @@ def test_options_are_joined_around_one_separator():
         (SYSTEMS + "tune = --lenpen 1 2\ntune = --unkpen 3 4\n", "[system B] tune: stands twice"),
         (SYSTEMS + "tune = --lenpen 1 2\noptions = -- --lenpen=3\n", "--lenpen stands in 'options', too"),
         (SYSTEMS + "tune = --lenpen 1 '2\n", "[system B] tune: No closing quotation"),
+        (SYSTEMS + "tune = --beam 1 2\n", "[system B] tune: --beam: wfe-experiment decides on this for generate.sh; use 'beams'"),
+        (SYSTEMS + "tune = --wfe-decoding full off\n", "[system B] tune: --wfe-decoding: generate.sh sets this itself"),
+        (SYSTEMS + "options = --decoding off\n", "[system B] options: --decoding: wfe-experiment decides on this"),
+        (SYSTEMS + "options = -- --beam 3\n", "[system B] options: --beam after --: generate.sh sets this itself"),
+        (DATA + "options = --lowercase --out x\n", "[data] options: --out: wfe-experiment decides on this for preprocess.sh"),
+        (DATA + "options = --test-files a b\n", "[data] options: --test-files: wfe-experiment decides on this"),
+        (
+            DATA + "[training A]\noptions = --epochs 3 --seed 7\n",
+            "[training A] options: --seed: wfe-experiment decides on this for train.sh; use 'seeds' in [experiment]",
+        ),
+        (
+            DATA + "[experiment]\ntraining options = -- --save-dir x\n",
+            "[experiment] training options: --save-dir after --: train.sh sets this itself",
+        ),
         (DATA + "[experiment]\ntuning beam = 1 5\n", "[experiment] tuning beam: one number only"),
         (DATA + "[experiment]\nspeed rounds = no\n", "[experiment] speed rounds: 'no' is not a whole number"),
         (DATA + "[test D]\nprotocol = duc\n", "[test D] protocol: 'duc' is not one of gigaword, duc2004"),
@@ -175,6 +197,30 @@ def test_bad_configurations_name_file_and_key(tmp_path, capsys, text, message):
     error = capsys.readouterr().err
     assert error.startswith(f"wfe-experiment: error: {path}") and message in error
     assert "Traceback" not in error
+
+
+# All that Runner says on a command line; the report tells of it.
+SET = {
+    "train.sh": "--data --out --preset --seed --threads --baseline --add-wfe --from",
+    "generate.sh": "--model --data --split --input --out --time-only --beam --decoding --threads --references --protocol",
+    "preprocess.sh": "--out --overwrite --train --train-files --valid --valid-files --test --test-files",
+}
+
+
+@pytest.mark.parametrize(
+    "script, option", [(script, option) for script in SET for option in [*SET[script].split(), "-h", "--help"]]
+)
+def test_options_that_the_experiment_sets_itself_are_refused(tmp_path, script, option):
+    section, key = {
+        "train.sh": ("experiment", "training options"),
+        "generate.sh": ("experiment", "decoding options"),
+        "preprocess.sh": ("data", "options"),
+    }[script]
+    for form in (f"{option} x", f"{option}=x"):
+        text = DATA + f"{'' if section == 'data' else f'[{section}]'}\n{key} = {form}\n"
+        with pytest.raises(ConfigError) as refused:
+            read_experiment(write(tmp_path / "c.ini", text))
+        assert f"[{section}] {key}: {option}: wfe-experiment decides on this for {script}; " in str(refused.value)
 
 
 def test_no_such_file(tmp_path):
@@ -311,6 +357,28 @@ def test_missing_scripts_and_splits(world, capsys):  # noqa: F811
     (world.scripts / "train.sh").unlink()
     assert world.run() == 1
     assert "train.sh: not found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("beams", "decoding options = --nbest 5\nbeams", "[system EncDec]: --nbest 5 needs a --beam of at least as many, not 1"),
+        ("beams", "decoding options = --bem 5\nbeams", "[system EncDec]: unrecognized arguments: --bem 5"),
+        ("beams", "training options = --epochs many\nbeams", "[training EncDec]: argument --epochs: invalid positive number"),
+        ("seeds = 1 2", "seeds = 1 99999999999", "[training EncDec]: argument --seed: invalid seed value"),
+    ],
+)
+def test_what_the_scripts_would_refuse_is_refused_before_anything_is_done(world, capsys, old, new, message):  # noqa: F811
+    world.edit(old, new)
+    assert world.run() == 1
+    assert f"wfe-experiment: error: {world.config}: {message}" in capsys.readouterr().err
+    assert world.calls() == [] and not (world.out / "data").exists()
+
+
+def test_lists_of_the_best_are_kept_where_the_beams_allow_it(world):  # noqa: F811
+    world.edit("beams = 1 5", "beams = 2 5\ndecoding options = --nbest 2")
+    assert world.run() == 0
+    assert all(call.endswith("--nbest 2") for call in world.calls("generate"))
 
 
 def test_interruption_ends_what_was_started(tmp_path):

@@ -28,10 +28,12 @@ from wfe_plugin.experiment import speed, tuning
 from wfe_plugin.experiment.commands import Command, as_text, cores, run_all, threads_each
 from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
 from wfe_plugin.experiment.decoding import Decoder, Decoding
+from wfe_plugin.experiment.options import check_command
 from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.experiment.versions import versions
+from wfe_plugin.pipeline import generate, train
 from wfe_plugin.pipeline.base_model import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
@@ -77,6 +79,7 @@ class Runner:
                     f"{self.scripts / name}: not found. wfe-experiment runs the scripts of the "
                     "repository: install the plugin from a clone, with `make setup` or `pip install -e`."
                 )
+        self.check_options()
         self.prepare()
         self.train()
         self.tune()
@@ -85,6 +88,18 @@ class Runner:
         self.estimate_frequencies()
         self.decoder.evaluate(decodings, "evaluation")
         speed.measure(self.experiment, self.systems, self.decoder)
+
+    def check_options(self) -> None:
+        """What train.sh and generate.sh would refuse when their turn comes."""
+        experiment = self.experiment
+        for training, seed in itertools.product(experiment.trainings, experiment.seeds):
+            command = self.train_command(training, seed, threads=1)
+            check_command(f"{experiment.file}: [training {training.name}]", train.parse, command[1:])
+        for system in experiment.systems:
+            for beam in (*experiment.beams, *([experiment.tuning_beam] if system.grid else [])):
+                split = experiment.tests[0].split
+                command = self.decoder.command(system, experiment.seeds[0], beam, split, "--out", str(self.out))
+                check_command(f"{experiment.file}: [system {system.name}]", generate.parse, command[1:])
 
     # Data
 
