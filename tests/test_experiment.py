@@ -1,5 +1,6 @@
 """wfe-experiment: configuration, resuming, and the report, with stub scripts for the hard work."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -307,6 +308,68 @@ def test_lost_or_half_written_records_are_done_again(world):  # noqa: F811
     assert world.run() == 0
     (call,) = world.calls()
     assert call.startswith("generate") and "--beam 5" in call
+
+
+def test_lost_and_damaged_summaries_are_decoded_again(world, capsys):  # noqa: F811
+    """Also where the evaluation is there still."""
+    assert world.run() == 0
+    world.calls()
+    gone, cut = (world.out / "decodings/test" / name / "summaries.txt" for name in ("EncDec-seed1-beam1", "EncDec-seed2-beam5"))
+    whole = cut.read_text()
+    gone.unlink()
+    cut.write_text(whole[:-4])
+    capsys.readouterr()
+    assert world.run() == 0
+    output = capsys.readouterr().out
+    assert f"{gone} is gone; decoded again" in output and f"{cut} has changed; decoded again" in output
+    assert len(world.calls()) == 2 and cut.read_text() == gone.read_text() == whole
+    assert world.run() == 0 and world.calls() == []
+
+
+def test_decodings_of_earlier_versions_stay(world, capsys):  # noqa: F811
+    """Their records tell nothing of the summaries."""
+    assert world.run() == 0
+    world.calls()
+    folder = world.out / "decodings/test/EncDec-seed1-beam1"
+    record = json.loads((folder / "record.json").read_text())
+    del record["summaries"], record["checksum"]
+    (folder / "record.json").write_text(json.dumps(record))
+    assert world.run() == 0 and world.calls() == []
+    (folder / "summaries.txt").write_text("one\n")
+    (folder / "evaluation.json").unlink()
+    assert world.run() == 1
+    assert f"1 summaries of 3 sentences; remove {folder}, and the same command decodes again" in capsys.readouterr().err
+    (folder / "summaries.txt").unlink()
+    assert world.run() == 0 and len(world.calls()) == 1
+
+
+@pytest.mark.parametrize(
+    "record, fact",
+    [
+        ("decodings/test/EncDec-seed1-beam5/evaluation.json", "implementation"),
+        ("frequencies/test/EncDec+WFE-seed1.json", "result"),
+        ("speed/cats/round1.json", "milliseconds"),
+    ],
+)
+def test_records_that_were_edited_are_made_again(world, record, fact):  # noqa: F811
+    world.edit("speed rounds = 0", "speed rounds = 1")
+    assert world.run() == 0
+    path = world.out / record
+    whole = json.loads(path.read_text())
+    without = {key: value for key, value in whole.items() if key != fact}
+    older = {key: value for key, value in without.items() if key != "checksum"}
+    for damaged in (without, older, {**whole, fact: None}):
+        path.write_text(json.dumps(damaged))
+        assert world.run() == 0
+        assert json.loads(path.read_text())[fact] == whole[fact]
+
+
+def test_a_model_without_its_record(world, tmp_path):  # noqa: F811
+    runner = Runner(read_experiment(world.config), scripts=world.scripts)
+    for content in ("", "{}", '{"finished": {"progress": {}}}'):
+        (tmp_path / "training.json").write_text(content)
+        with pytest.raises(StepError, match="training.json: is damaged; remove .* to train anew"):
+            runner.model_facts(tmp_path)
 
 
 def test_new_beams_and_decoding_options_decode_only(world):  # noqa: F811

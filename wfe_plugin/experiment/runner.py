@@ -201,13 +201,16 @@ class Runner:
 
     def model_facts(self, model: Path) -> dict:
         """What the report tells of a trained model."""
-        finished = read_json(model / RECORD)["finished"]
-        return {
-            "seconds": finished.get("seconds", 0.0),
-            "parameters": read_parameters(model),
-            "epochs": finished["progress"]["last"],
-            "best_epoch": finished["best_epoch"],
-        }
+        try:
+            finished = read_json(model / RECORD)["finished"]
+            return {
+                "seconds": finished.get("seconds", 0.0),
+                "parameters": read_parameters(model),
+                "epochs": finished["progress"]["last"],
+                "best_epoch": finished["best_epoch"],
+            }
+        except (KeyError, TypeError):
+            raise StepError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.
@@ -285,5 +288,6 @@ class Runner:
                             f"estimates of {training.name}, seed {seed}, {test.name}",
                             self.out / "frequencies" / slug(test.name) / f"{slug(training.name)}-seed{seed}.json",
                             {"model": self.training_step(training, seed).identity(), "split": test.split},
+                            ("result",),
                         )
                         yield test, training, seed, step
