@@ -1,9 +1,12 @@
 """wfe-experiment: configuration, resuming, and the report, with stub scripts for the hard work."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,11 @@ from experiment_stubs import world, write  # noqa: F401  (a fixture)
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
+from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import Step, StepError
 from wfe_plugin.pipeline import train
+from wfe_plugin.pipeline.errors import told
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -435,13 +440,66 @@ def test_what_the_scripts_would_refuse_is_refused_before_anything_is_done(world,
     world.edit(old, new)
     assert world.run() == 1
     assert f"wfe-experiment: error: {world.config}: {message}" in capsys.readouterr().err
-    assert world.calls() == [] and not (world.out / "data").exists()
+    assert world.calls() == [] and not world.out.exists()
 
 
 def test_lists_of_the_best_are_kept_where_the_beams_allow_it(world):  # noqa: F811
     world.edit("beams = 1 5", "beams = 2 5\ndecoding options = --nbest 2")
     assert world.run() == 0
     assert all(call.endswith("--nbest 2") for call in world.calls("generate"))
+
+
+def test_one_run_at_a_time(world, capsys):  # noqa: F811
+    with alone_in(world.out):
+        assert world.run() == 1
+    assert f"{world.out}: an experiment is running in this directory" in capsys.readouterr().err
+    assert world.calls() == [] and os.listdir(world.out) == []
+    assert world.run() == 0
+
+
+def test_commands_that_outlive_a_killed_run_keep_the_next_one_away(tmp_path):
+    """They would write to its logs and its unfinished directories."""
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from wfe_plugin.experiment.commands import Command, start\n"
+        "from wfe_plugin.experiment.lock import alone_in\n"
+        "with alone_in(Path('out')):\n"
+        "    print(start(Command('long', ['sleep', '61'], Path('long.log'))).pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    root = Path(cli.__file__).parents[2]
+    killed = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(root)!r})\n{code}"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=60,
+    )  # fmt: skip
+    left = int(killed.stdout)
+    try:
+        with pytest.raises(StepError, match="or a command that one has started; wait for its end"):
+            with alone_in(tmp_path / "out"):
+                pass
+    finally:
+        os.kill(left, signal.SIGKILL)
+    for _ in range(100):  # until the system has put it away
+        try:
+            with alone_in(tmp_path / "out"):
+                return
+        except StepError:
+            time.sleep(0.05)
+    pytest.fail("the lock is left behind")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_disks_name_the_file(world, tmp_path, capsys):  # noqa: F811
+    with pytest.raises(OSError) as full:
+        run_all([Command("x", ["/bin/true"], Path("/dev/full"))])
+    assert told(full.value) == "/dev/full: No space left on device"
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "cats.md.tmp").symlink_to("/dev/full")
+    assert world.run() == 1
+    report = world.out / "cats.md"
+    assert capsys.readouterr().err == f"wfe-experiment: error: {report}: No space left on device\n"
+    assert not report.exists()
 
 
 def test_interruption_ends_what_was_started(tmp_path):

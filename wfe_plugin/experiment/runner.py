@@ -72,7 +72,8 @@ class Runner:
             at_once=self.at_once,
         )
 
-    def run(self) -> None:
+    def check(self) -> None:
+        """Refuse what cannot work, before anything is written."""
         for name in ("preprocess.sh", "train.sh", "generate.sh"):
             if not (self.scripts / name).is_file():
                 raise StepError(
@@ -80,14 +81,6 @@ class Runner:
                     "repository: install the plugin from a clone, with `make setup` or `pip install -e`."
                 )
         self.check_options()
-        self.prepare()
-        self.train()
-        self.tune()
-        decodings = list(self.decodings())
-        self.decoder.decode(decodings, "decoding")
-        self.estimate_frequencies()
-        self.decoder.evaluate(decodings, "evaluation")
-        speed.measure(self.experiment, self.systems, self.decoder)
 
     def check_options(self) -> None:
         """What train.sh and generate.sh would refuse when their turn comes."""
@@ -100,6 +93,16 @@ class Runner:
                 split = experiment.tests[0].split
                 command = self.decoder.command(system, experiment.seeds[0], beam, split, "--out", str(self.out))
                 check_command(f"{experiment.file}: [system {system.name}]", generate.parse, command[1:])
+
+    def run(self) -> None:
+        self.prepare()
+        self.train()
+        self.tune()
+        decodings = list(self.decodings())
+        self.decoder.decode(decodings, "decoding")
+        self.estimate_frequencies()
+        self.decoder.evaluate(decodings, "evaluation")
+        speed.measure(self.experiment, self.systems, self.decoder)
 
     # Data
 
