@@ -178,7 +178,10 @@ def test_options_are_joined_around_one_separator():
         (SYSTEMS + "tune = --lenpen 1 2\ntune = --unkpen 3 4\n", "[system B] tune: stands twice"),
         (SYSTEMS + "tune = --lenpen 1 2\noptions = -- --lenpen=3\n", "--lenpen stands in 'options', too"),
         (SYSTEMS + "tune = --lenpen 1 '2\n", "[system B] tune: No closing quotation"),
-        (SYSTEMS + "tune = --beam 1 2\n", "[system B] tune: --beam: wfe-experiment decides on this for generate.sh; use 'beams'"),
+        (
+            SYSTEMS + "tune = --beam 1 2\n",
+            "[system B] tune: --beam: wfe-experiment decides on this for generate.sh; use 'beams' in [experiment]",
+        ),
         (SYSTEMS + "tune = --wfe-decoding full off\n", "[system B] tune: --wfe-decoding: generate.sh sets this itself"),
         (SYSTEMS + "options = --decoding off\n", "[system B] options: --decoding: wfe-experiment decides on this"),
         (SYSTEMS + "options = -- --beam 3\n", "[system B] options: --beam after --: generate.sh sets this itself"),
@@ -319,7 +322,8 @@ def test_lost_and_damaged_summaries_are_decoded_again(world, capsys):  # noqa: F
     """Also where the evaluation is there still."""
     assert world.run() == 0
     world.calls()
-    gone, cut = (world.out / "decodings/test" / name / "summaries.txt" for name in ("EncDec-seed1-beam1", "EncDec-seed2-beam5"))
+    folder = world.out / "decodings/test"
+    gone, cut = (folder / name / "summaries.txt" for name in ("EncDec-seed1-beam1", "EncDec-seed2-beam5"))
     whole = cut.read_text()
     gone.unlink()
     cut.write_text(whole[:-4])
@@ -430,7 +434,7 @@ def test_missing_scripts_and_splits(world, capsys):  # noqa: F811
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("beams", "decoding options = --nbest 5\nbeams", "[system EncDec]: --nbest 5 needs a --beam of at least as many, not 1"),
+        ("beams", "decoding options = --nbest 5\nbeams", "[system EncDec]: --nbest 5 needs a --beam of at least as many"),
         ("beams", "decoding options = --bem 5\nbeams", "[system EncDec]: unrecognized arguments: --bem 5"),
         ("beams", "training options = --epochs many\nbeams", "[training EncDec]: argument --epochs: invalid positive number"),
         ("seeds = 1 2", "seeds = 1 99999999999", "[training EncDec]: argument --seed: invalid seed value"),
