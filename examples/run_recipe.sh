@@ -42,8 +42,11 @@ mkdir -p -- "$out/text"
 out=$(cd -- "$out" && pwd)
 echo '*' >"$out/.gitignore" # results are nobody's source
 # The last file that prepare.py writes; what is downloaded on another day may be other text.
-[ -f "$out/text/test.title" ] ||
+if [ ! -f "$out/text/test.title" ]; then
     python3 "$here/$name/prepare.py" --out "$out/text" ${prepare[@]+"${prepare[@]}"}
+elif [ ${#prepare[@]} -gt 0 ]; then
+    echo "run.sh: $out/text: the text is there already, so that $option is not used; remove it to prepare it anew" >&2
+fi
 # Beside its results, since paths in a configuration start from where it is.
-cp -- "$config" "$out/"
+[ "$config" -ef "$out/$(basename -- "$config")" ] || cp -- "$config" "$out/"
 exec "$here/../scripts/run_main.sh" wfe_plugin.cli.experiment "$out/$(basename -- "$config")" "$@"

@@ -1,8 +1,11 @@
 """examples/debian/prepare.py on package lists that we wrote, in apt's layout."""
 
+import bz2
 import gzip
 import importlib.util
 import lzma
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -186,6 +189,75 @@ def test_lists_without_descriptions_are_refused(tmp_path):
     (tmp_path / "example.org_main_binary-amd64_Packages").write_text("Package: a\nDescription: short\n")
     with pytest.raises(SystemExit, match="no long descriptions"):
         prepare.read_packages(tmp_path)
+
+
+DAMAGED = {
+    "Packages": b"Package: a\nDescription: b\n\nDescription: lost\n",
+    "Packages.gz": b"x",
+    "Packages.bz2": bz2.compress(b"Package: a\n" * 99)[:-20],
+    "Packages.xz": lzma.compress(b"Package: a\n" * 99)[:-20],
+    "Translation-en.xz": b"x",
+    "Translation-en.gz": gzip.compress(os.urandom(9999))[:-20],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_lists_are_refused_by_name(tmp_path, name):
+    (tmp_path / "example.org_main_binary-amd64_Packages").write_text(f"Package: a\nSource:\nDescription: b\n {TEXT}\n")
+    path = tmp_path / f"example.org_contrib_{name}"
+    path.write_bytes(DAMAGED[name])
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--out", str(out), "--lists", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and not out.exists()
+    assert done.stderr.startswith(f"prepare: {path}: cannot be read as a package list (")
+    assert "run apt-get update" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_too_few_descriptions_are_refused(tmp_path):
+    (tmp_path / "example.org_main_binary-amd64_Packages").write_text(f"Package: a\nDescription: b\n {TEXT}\n")
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--out", str(out), "--lists", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and not out.exists()
+    assert f"prepare: {tmp_path}: 0 usable descriptions of 1 packages, too few for train text" in done.stderr
+
+
+# run.sh
+
+
+def recipe(tmp_path, *options):
+    """A copy of the recipe, beside a stub of what runs the experiment."""
+    shutil.copytree(SCRIPT.parent.parent, tmp_path / "examples", dirs_exist_ok=True)
+    (tmp_path / "scripts").mkdir(exist_ok=True)
+    stub = tmp_path / "scripts" / "run_main.sh"
+    stub.write_text('#!/bin/sh\necho "ran $2"\n')
+    stub.chmod(0o755)
+    return subprocess.run(["examples/debian/run.sh", *options], cwd=tmp_path, capture_output=True, text=True)
+
+
+def test_the_configuration_that_the_recipe_has_copied_can_be_edited(tmp_path):
+    write_lists(tmp_path / "lists")
+    done = recipe(tmp_path, "--out", "o", "--lists", "lists")
+    assert done.returncode == 0 and f"ran {tmp_path}/o/experiment.ini" in done.stdout and done.stderr == ""
+    (tmp_path / "o/experiment.ini").write_text("mine")
+    done = recipe(tmp_path, "--out", "o", "--config", "o/experiment.ini")
+    assert (done.returncode, done.stderr) == (0, "") and f"ran {tmp_path}/o/experiment.ini" in done.stdout
+    assert (tmp_path / "o/experiment.ini").read_text() == "mine"
+
+
+def test_lists_that_come_too_late_are_not_passed_over_silently(tmp_path):
+    write_lists(tmp_path / "lists")
+    (tmp_path / "empty").mkdir()
+    done = recipe(tmp_path, "--out", "o", "--lists", "empty")
+    assert done.returncode == 1 and "no package lists there" in done.stderr and "ran" not in done.stdout
+    # Nothing was prepared, so that the next try does it.
+    assert recipe(tmp_path, "--out", "o", "--lists", "lists").returncode == 0
+    done = recipe(tmp_path, "--out", "o", "--lists", "empty")
+    assert done.returncode == 0 and "ran" in done.stdout
+    assert f"{tmp_path}/o/text: the text is there already, so that --lists is not used" in done.stderr
 
 
 def test_full_descriptions_in_the_list_itself_are_enough(tmp_path):

@@ -1,8 +1,12 @@
 """wfe-experiment: configuration, resuming, and the report, with stub scripts for the hard work."""
 
+import json
+import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +15,11 @@ from experiment_stubs import world, write  # noqa: F401  (a fixture)
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
+from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import Step, StepError
 from wfe_plugin.pipeline import train
+from wfe_plugin.pipeline.errors import told
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -122,7 +128,11 @@ def test_options_are_joined_around_one_separator():
         (DATA + "prepared = d\n", "[data] train: has no use beside 'prepared'"),
         (DATA + "train = b\n", "[data] train: stands twice (line 5)"),
         (DATA + "[data]\n", "[data] stands twice"),
+        (SYSTEMS + "[system  A]\ntraining = EncDec\n", "[system  A]: stands twice, with other blanks"),
         (DATA + "[sytem A]\n", "[sytem]: unknown section"),
+        (DATA + "[experiment]\nbeams = ,\n", "[experiment] beams: is empty; write, for example: 1 5 10"),
+        (DATA + "[experiment]\nseeds = ,\n", "[experiment] seeds: is empty; write, for example: 1"),
+        (DATA + "[experiment]\ntuning beam = ,\n", "[experiment] tuning beam: is empty"),
         (DATA + "[experiment]\nbeams = 1 five\n", "[experiment] beams: 'five' is not a whole number"),
         (DATA + "[experiment]\nbeams = 0\n", "[experiment] beams: '0' is not a whole number of at least 1"),
         (DATA + "[experiment]\nseeds = 1 1\n", "[experiment] seeds: a number stands twice"),
@@ -150,6 +160,10 @@ def test_options_are_joined_around_one_separator():
         ),
         (SYSTEMS + "role = rival\n", "[system B] role: 'rival' is not one of alternative, wfe, oracle"),
         (SYSTEMS + "compare with = C\n", "[system B] compare with: 'C' is not one of A; one a line"),
+        (
+            DATA + "[system A]\ntraining = EncDec\ncompare with = B\n",
+            "[system A] compare with: there is no other system; leave it out",
+        ),
         (SYSTEMS + "compare with =\n", "[system B] compare with: name one system a line, each once"),
         (SYSTEMS + "compare with = A\n  A\n", "[system B] compare with: name one system a line, each once"),
         (SYSTEMS.replace("[system B]", "role = wfe\n[system B]"), "[system A] role: this is the baseline"),
@@ -164,6 +178,23 @@ def test_options_are_joined_around_one_separator():
         (SYSTEMS + "tune = --lenpen 1 2\ntune = --unkpen 3 4\n", "[system B] tune: stands twice"),
         (SYSTEMS + "tune = --lenpen 1 2\noptions = -- --lenpen=3\n", "--lenpen stands in 'options', too"),
         (SYSTEMS + "tune = --lenpen 1 '2\n", "[system B] tune: No closing quotation"),
+        (
+            SYSTEMS + "tune = --beam 1 2\n",
+            "[system B] tune: --beam: wfe-experiment decides on this for generate.sh; use 'beams' in [experiment]",
+        ),
+        (SYSTEMS + "tune = --wfe-decoding full off\n", "[system B] tune: --wfe-decoding: generate.sh sets this itself"),
+        (SYSTEMS + "options = --decoding off\n", "[system B] options: --decoding: wfe-experiment decides on this"),
+        (SYSTEMS + "options = -- --beam 3\n", "[system B] options: --beam after --: generate.sh sets this itself"),
+        (DATA + "options = --lowercase --out x\n", "[data] options: --out: wfe-experiment decides on this for preprocess.sh"),
+        (DATA + "options = --test-files a b\n", "[data] options: --test-files: wfe-experiment decides on this"),
+        (
+            DATA + "[training A]\noptions = --epochs 3 --seed 7\n",
+            "[training A] options: --seed: wfe-experiment decides on this for train.sh; use 'seeds' in [experiment]",
+        ),
+        (
+            DATA + "[experiment]\ntraining options = -- --save-dir x\n",
+            "[experiment] training options: --save-dir after --: train.sh sets this itself",
+        ),
         (DATA + "[experiment]\ntuning beam = 1 5\n", "[experiment] tuning beam: one number only"),
         (DATA + "[experiment]\nspeed rounds = no\n", "[experiment] speed rounds: 'no' is not a whole number"),
         (DATA + "[test D]\nprotocol = duc\n", "[test D] protocol: 'duc' is not one of gigaword, duc2004"),
@@ -175,6 +206,30 @@ def test_bad_configurations_name_file_and_key(tmp_path, capsys, text, message):
     error = capsys.readouterr().err
     assert error.startswith(f"wfe-experiment: error: {path}") and message in error
     assert "Traceback" not in error
+
+
+# All that Runner says on a command line; the report tells of it.
+SET = {
+    "train.sh": "--data --out --preset --seed --threads --baseline --add-wfe --from",
+    "generate.sh": "--model --data --split --input --out --time-only --beam --decoding --threads --references --protocol",
+    "preprocess.sh": "--out --overwrite --train --train-files --valid --valid-files --test --test-files",
+}
+
+
+@pytest.mark.parametrize(
+    "script, option", [(script, option) for script in SET for option in [*SET[script].split(), "-h", "--help"]]
+)
+def test_options_that_the_experiment_sets_itself_are_refused(tmp_path, script, option):
+    section, key = {
+        "train.sh": ("experiment", "training options"),
+        "generate.sh": ("experiment", "decoding options"),
+        "preprocess.sh": ("data", "options"),
+    }[script]
+    for form in (f"{option} x", f"{option}=x"):
+        text = DATA + f"{'' if section == 'data' else f'[{section}]'}\n{key} = {form}\n"
+        with pytest.raises(ConfigError) as refused:
+            read_experiment(write(tmp_path / "c.ini", text))
+        assert f"[{section}] {key}: {option}: wfe-experiment decides on this for {script}; " in str(refused.value)
 
 
 def test_no_such_file(tmp_path):
@@ -263,6 +318,69 @@ def test_lost_or_half_written_records_are_done_again(world):  # noqa: F811
     assert call.startswith("generate") and "--beam 5" in call
 
 
+def test_lost_and_damaged_summaries_are_decoded_again(world, capsys):  # noqa: F811
+    """Also where the evaluation is there still."""
+    assert world.run() == 0
+    world.calls()
+    folder = world.out / "decodings/test"
+    gone, cut = (folder / name / "summaries.txt" for name in ("EncDec-seed1-beam1", "EncDec-seed2-beam5"))
+    whole = cut.read_text()
+    gone.unlink()
+    cut.write_text(whole[:-4])
+    capsys.readouterr()
+    assert world.run() == 0
+    output = capsys.readouterr().out
+    assert f"{gone} is gone; decoded again" in output and f"{cut} has changed; decoded again" in output
+    assert len(world.calls()) == 2 and cut.read_text() == gone.read_text() == whole
+    assert world.run() == 0 and world.calls() == []
+
+
+def test_decodings_of_earlier_versions_stay(world, capsys):  # noqa: F811
+    """Their records tell nothing of the summaries."""
+    assert world.run() == 0
+    world.calls()
+    folder = world.out / "decodings/test/EncDec-seed1-beam1"
+    record = json.loads((folder / "record.json").read_text())
+    del record["summaries"], record["checksum"]
+    (folder / "record.json").write_text(json.dumps(record))
+    assert world.run() == 0 and world.calls() == []
+    (folder / "summaries.txt").write_text("one\n")
+    (folder / "evaluation.json").unlink()
+    assert world.run() == 1
+    assert f"1 summaries of 3 sentences; remove {folder}, and the same command decodes again" in capsys.readouterr().err
+    (folder / "summaries.txt").unlink()
+    assert world.run() == 0 and len(world.calls()) == 1
+
+
+@pytest.mark.parametrize(
+    "record, fact",
+    [
+        ("decodings/test/EncDec-seed1-beam5/evaluation.json", "implementation"),
+        ("frequencies/test/EncDec+WFE-seed1.json", "result"),
+        ("speed/cats/round1.json", "milliseconds"),
+    ],
+)
+def test_records_that_were_edited_are_made_again(world, record, fact):  # noqa: F811
+    world.edit("speed rounds = 0", "speed rounds = 1")
+    assert world.run() == 0
+    path = world.out / record
+    whole = json.loads(path.read_text())
+    without = {key: value for key, value in whole.items() if key != fact}
+    older = {key: value for key, value in without.items() if key != "checksum"}
+    for damaged in (without, older, {**whole, fact: None}):
+        path.write_text(json.dumps(damaged))
+        assert world.run() == 0
+        assert json.loads(path.read_text())[fact] == whole[fact]
+
+
+def test_a_model_without_its_record(world, tmp_path):  # noqa: F811
+    runner = Runner(read_experiment(world.config), scripts=world.scripts)
+    for content in ("", "{}", '{"finished": {"progress": {}}}'):
+        (tmp_path / "training.json").write_text(content)
+        with pytest.raises(StepError, match="training.json: is damaged; remove .* to train anew"):
+            runner.model_facts(tmp_path)
+
+
 def test_new_beams_and_decoding_options_decode_only(world):  # noqa: F811
     assert world.run() == 0
     world.calls()
@@ -311,6 +429,81 @@ def test_missing_scripts_and_splits(world, capsys):  # noqa: F811
     (world.scripts / "train.sh").unlink()
     assert world.run() == 1
     assert "train.sh: not found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("beams", "decoding options = --nbest 5\nbeams", "[system EncDec]: --nbest 5 needs a --beam of at least as many"),
+        ("beams", "decoding options = --bem 5\nbeams", "[system EncDec]: unrecognized arguments: --bem 5"),
+        ("beams", "training options = --epochs many\nbeams", "[training EncDec]: argument --epochs: invalid positive number"),
+        ("seeds = 1 2", "seeds = 1 99999999999", "[training EncDec]: argument --seed: invalid seed value"),
+    ],
+)
+def test_what_the_scripts_would_refuse_is_refused_before_anything_is_done(world, capsys, old, new, message):  # noqa: F811
+    world.edit(old, new)
+    assert world.run() == 1
+    assert f"wfe-experiment: error: {world.config}: {message}" in capsys.readouterr().err
+    assert world.calls() == [] and not world.out.exists()
+
+
+def test_lists_of_the_best_are_kept_where_the_beams_allow_it(world):  # noqa: F811
+    world.edit("beams = 1 5", "beams = 2 5\ndecoding options = --nbest 2")
+    assert world.run() == 0
+    assert all(call.endswith("--nbest 2") for call in world.calls("generate"))
+
+
+def test_one_run_at_a_time(world, capsys):  # noqa: F811
+    with alone_in(world.out):
+        assert world.run() == 1
+    assert f"{world.out}: an experiment is running in this directory" in capsys.readouterr().err
+    assert world.calls() == [] and os.listdir(world.out) == []
+    assert world.run() == 0
+
+
+def test_commands_that_outlive_a_killed_run_keep_the_next_one_away(tmp_path):
+    """They would write to its logs and its unfinished directories."""
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from wfe_plugin.experiment.commands import Command, start\n"
+        "from wfe_plugin.experiment.lock import alone_in\n"
+        "with alone_in(Path('out')):\n"
+        "    print(start(Command('long', ['sleep', '61'], Path('long.log'))).pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    root = Path(cli.__file__).parents[2]
+    killed = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(root)!r})\n{code}"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=60,
+    )  # fmt: skip
+    left = int(killed.stdout)
+    try:
+        with pytest.raises(StepError, match="or a command that one has started; wait for its end"):
+            with alone_in(tmp_path / "out"):
+                pass
+    finally:
+        os.kill(left, signal.SIGKILL)
+    for _ in range(100):  # until the system has put it away
+        try:
+            with alone_in(tmp_path / "out"):
+                return
+        except StepError:
+            time.sleep(0.05)
+    pytest.fail("the lock is left behind")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_disks_name_the_file(world, tmp_path, capsys):  # noqa: F811
+    with pytest.raises(OSError) as full:
+        run_all([Command("x", ["/bin/true"], Path("/dev/full"))])
+    assert told(full.value) == "/dev/full: No space left on device"
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "cats.md.tmp").symlink_to("/dev/full")
+    assert world.run() == 1
+    report = world.out / "cats.md"
+    assert capsys.readouterr().err == f"wfe-experiment: error: {report}: No space left on device\n"
+    assert not report.exists()
 
 
 def test_interruption_ends_what_was_started(tmp_path):

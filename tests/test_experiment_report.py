@@ -102,6 +102,20 @@ def test_training_curves_of_every_loss(world):  # noqa: F811
     assert rows[2:] == ["| 1 | 0.500 | 0.500 |", "| 2 | 0.250 | 0.250 |"]
 
 
+def test_names_with_signs_that_mean_something_elsewhere(world):  # noqa: F811
+    """Every row of a Markdown table has as many cells as the head; HTML shows the name as it is."""
+    world.edit("beams = 1 5", "beams = 1 5\nproposed = A|<b>")
+    world.edit("[system EncDec]\n", "[training A|<b>]\n[training EncDec]\nbaseline = yes\n[system EncDec]\n")
+    world.edit("[system EncDec+WFE]\ntraining = EncDec+WFE", "[system A|<b>]\ntraining = A|<b>")
+    assert world.run() == 0
+    page, text = ((world.out / f"cats.{suffix}").read_text() for suffix in ("html", "md"))
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.M)
+    assert any("A\\|&lt;b>" in table.splitlines()[0] for table in tables)
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1, table
+    assert "<b>" not in page and "A|&lt;b&gt;" in page
+
+
 def test_many_systems_at_one_beam(world):  # noqa: F811
     """Rows by system; colours by what a system is; the oracle in the tables but not in the pictures of gains."""
     world.edit("beams = 1 5", "beams = 5")

@@ -69,14 +69,19 @@ def test_from_text_to_table(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_table_sets_ours_beside_the_papers(tmp_path):
-    table = load_table()
+def write_scores(directory, table):
+    """The paper's, and one more each."""
     for (system, beam), values in table.PAPER.items():
         for name, headline, part in (("duc2004", "recall", values[:3]), ("gigaword", "f1", values[3:])):
             rouge = {metric: {headline: {"value": value + 1}} for metric, value in zip(table.METRICS, part)}
             content = {"headline": headline, "systems": [{"rouge": rouge}]}
-            write(tmp_path / name / f"{system}-{beam}" / "scores.json", [json.dumps(content)])
-    rows = [line.split() for line in table.as_table(table.read_scores(tmp_path)).splitlines()]
+            write(directory / name / f"{system}-{beam}" / "scores.json", [json.dumps(content)])
+
+
+def test_the_table_sets_ours_beside_the_papers(tmp_path):
+    table = load_table()
+    write_scores(tmp_path, table)
+    rows = [line.split() for line in table.as_table(table.read_scores(tmp_path, [1, 5, 10])).splitlines()]
     assert ["EncDec", "5", "30.52", "10.45", "26.80", "35.27", "17.68", "33.14"] in rows
     assert ["paper", "29.52", "9.45", "25.80", "34.27", "16.68", "32.14"] in rows
     assert rows[-1][:3] == ["gain", "10", "+2.10"]
@@ -110,6 +115,35 @@ def test_wrong_options():
     assert done.returncode == 2 and "unknown option --txt" in done.stderr
 
 
-def test_a_table_of_nothing(tmp_path):
-    done = subprocess.run([sys.executable, str(EXAMPLE / "table.py"), str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 1 and "holds no scores of run.sh" in done.stderr
+@pytest.mark.parametrize("beams, message", [("", "--beams is empty"), ("1 five", "--beams: 'five' is not a whole number")])
+def test_wrong_beams(tmp_path, beams, message):
+    done = run(tmp_path, "--beams", beams)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def run_table(*arguments):
+    command = [sys.executable, str(EXAMPLE / "table.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_what_other_runs_have_left_is_not_in_the_table(tmp_path):
+    write_scores(tmp_path, load_table())
+    (tmp_path / "duc2004" / "wfe-5").rename(tmp_path / "duc2004" / "old-wfe-5")
+    done = run_table(tmp_path, 1, 10)
+    assert done.returncode == 0, done.stderr
+    labels = [line.split()[:2] for line in done.stdout.splitlines()[2:]]
+    assert [label for label in labels if label[0] == "gain"] == [["gain", "1"], ["gain", "10"]]
+
+
+def test_scores_that_are_missing_or_damaged(tmp_path):
+    path = tmp_path / "duc2004" / "encdec-5" / "scores.json"
+    done = run_table(tmp_path, 5)
+    assert (done.returncode, done.stderr) == (1, f"table.py: {path}: No such file or directory; run.sh makes it\n")
+    write_scores(tmp_path, load_table())
+    for content in ("{", "[]", '{"headline": "f1", "systems": []}'):
+        path.write_text(content)
+        done = run_table(tmp_path, 5)
+        assert done.returncode == 1
+        assert done.stderr == f"table.py: {path}: no scores of generate.sh; remove it, and run.sh makes it again\n"
+    done = run_table()
+    assert done.returncode == 2 and "usage: table.py" in done.stderr and "Traceback" not in done.stderr

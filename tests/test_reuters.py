@@ -173,6 +173,22 @@ def test_a_directory_without_stories_is_refused(tmp_path):
         list(prepare.read_stories(tmp_path))
 
 
+@pytest.mark.parametrize("stories, usable", [([], 0), ([{"title": "a"}], 0), ([GOOD], 1)])
+def test_too_few_stories_are_refused(tmp_path, stories, usable):
+    (tmp_path / "reuters-000.json").write_text(json.dumps(stories))
+    out = tmp_path / "out"
+    command = [sys.executable, str(SCRIPT), "--out", str(out), "--stories", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and not out.exists()
+    assert f"prepare: {tmp_path}: {usable} usable stories of {len(stories)}, too few days for train text" in done.stderr
+    assert "leave out --stories" in done.stderr
+
+
+@pytest.mark.parametrize("change", [{"date": None}, {"date": ""}, {"date": "soon"}, {"id": "x"}])
+def test_stories_without_a_day_or_a_number_are_left_out(change):
+    assert prepare.make_pair({**GOOD, **change}) is None
+
+
 @pytest.mark.parametrize("content", ["{", "[1]", '{"title": "a"}'])
 def test_other_json_is_refused(tmp_path, content):
     (tmp_path / "reuters-000.json").write_text(content)

@@ -7,6 +7,17 @@ from typing import Iterator
 
 
 @contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let errors name *path* that name no file, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to, which becomes *path* in the end. If anything goes wrong, nothing is left.
 
@@ -15,7 +26,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     """
     unfinished = path.with_name(path.name + ".tmp")
     try:
-        yield unfinished
+        with named(path):
+            yield unfinished
         unfinished.replace(path)
     except BaseException:
         with suppress(OSError):

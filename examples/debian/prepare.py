@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, TextIO
 
@@ -131,6 +132,24 @@ def stanzas(lines: Iterable[str]) -> Iterator[Dict[str, str]]:
         yield fields
 
 
+def read_list(path: Path) -> Iterator[Dict[str, str]]:
+    """The paragraphs of a package list, one a package."""
+    try:
+        with open_list(path) as file:
+            for fields in stanzas(file):
+                if not fields.get("Package"):
+                    raise ValueError("a paragraph without Package")
+                yield fields
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "strerror", None) or error
+        sys.exit(f"prepare: {path}: cannot be read as a package list ({reason}); {fetch_again(path.parent)}")
+
+
+def fetch_again(directory: Path) -> str:
+    """What to do about lists that are of no use."""
+    return f"run apt-get update, or remove {directory} if it was downloaded by prepare.py"
+
+
 def read_packages(directory: Path) -> List[Package]:
     """All packages of the lists in `directory`, with their long descriptions."""
     names = sorted(path for path in directory.iterdir() if path.is_file())
@@ -140,21 +159,19 @@ def read_packages(directory: Path) -> List[Package]:
         sys.exit(f"prepare: {directory}: no package lists there; run apt-get update first, or leave out --lists")
     long = {}
     for path in translations:
-        with open_list(path) as file:
-            for fields in stanzas(file):
-                long[fields["Package"], fields.get("Description-md5")] = fields.get("Description-en", "")
+        for fields in read_list(path):
+            long[fields["Package"], fields.get("Description-md5")] = fields.get("Description-en", "")
     packages = {}
     for path in lists:
-        with open_list(path) as file:
-            for fields in stanzas(file):
-                text = long.get((fields["Package"], fields.get("Description-md5"))) or fields.get("Description", "")
-                synopsis, _, body = text.partition("\n")
-                if body:
-                    source = fields.get("Source", fields["Package"]).split()[0]
-                    section = fields.get("Section", "").rpartition("/")[2]
-                    packages[fields["Package"]] = Package(
-                        fields["Package"], source, section, synopsis, list(paragraphs(body))
-                    )
+        for fields in read_list(path):
+            text = long.get((fields["Package"], fields.get("Description-md5"))) or fields.get("Description", "")
+            synopsis, _, body = text.partition("\n")
+            if body:
+                source = (fields.get("Source") or fields["Package"]).split()[0]
+                section = fields.get("Section", "").rpartition("/")[2]
+                packages[fields["Package"]] = Package(
+                    fields["Package"], source, section, synopsis, list(paragraphs(body))
+                )
     if not packages:
         sys.exit(f"prepare: {directory}: no long descriptions there (no Translation-en lists); leave out --lists")
     return [packages[name] for name in sorted(packages)]
@@ -294,6 +311,7 @@ def split_by_source(pairs: List[Pair]) -> Dict[str, List[Pair]]:
 
 def write_splits(splits: Dict[str, List[Pair]], out: Path) -> None:
     """Write NAME.article and NAME.title, each complete or not at all."""
+    out.mkdir(parents=True, exist_ok=True)
     for name, pairs in splits.items():
         for suffix, lines in (("article", [p.description for p in pairs]), ("title", [p.synopsis for p in pairs])):
             unfinished = out / f".{name}.{suffix}.unfinished"
@@ -308,12 +326,18 @@ def main() -> None:
         "--lists", type=Path, metavar="DIR", help="directory with apt's package lists, instead of downloading"
     )
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    packages = sorted(read_packages(args.lists or download(args.out)), key=main_first)
+    lists = args.lists or download(args.out)
+    packages = sorted(read_packages(lists), key=main_first)
     common = common_paragraphs(packages)
     pairs = [pair for pair in (make_pair(package, common) for package in packages) if pair]
     unique = drop_duplicates(pairs)
     splits = split_by_source(unique)
+    for name, split in splits.items():
+        if not split:
+            sys.exit(
+                f"prepare: {lists}: {len(unique)} usable descriptions of {len(packages)} packages, too few for {name} "
+                f"text; the lists of a whole distribution are needed: {fetch_again(lists)}"
+            )
     write_splits(splits, args.out)
     print(f"{len(packages)} packages, {len(pairs)} usable, {len(unique)} without duplicates")
     print(", ".join(f"{name} {len(split)}" for name, split in splits.items()), "pairs in", args.out)

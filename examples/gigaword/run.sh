@@ -29,6 +29,10 @@ while [ $# -gt 0 ]; do
     esac
 done
 if [ -z "$text" ] || [ -z "$out" ]; then echo "$usage" >&2; die "--text and --out are needed" 2; fi
+[ -n "${beams// /}" ] || die "--beams is empty" 2
+for beam in $beams; do
+    [[ $beam =~ ^[1-9][0-9]*$ ]] || die "--beams: '$beam' is not a whole number of at least 1" 2
+done
 
 giga=$text/Giga duc=$text/DUC2004
 for file in "$text"/train/{train.article,train.title,valid.article.filter,valid.title.filter}.txt \
@@ -75,4 +79,6 @@ done
 say "Results"
 python=python3
 if [[ -z ${VIRTUAL_ENV:-} && -x $root/.venv/bin/python ]]; then python=$root/.venv/bin/python; fi
-"$python" "$here/table.py" "$out" | tee "$out/results.txt"
+# shellcheck disable=SC2086
+table=$("$python" "$here/table.py" "$out" $beams)
+tee "$out/results.txt" <<<"$table"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Table 2 of the paper from the scores that run.sh has left in a directory, beside the paper's own."""
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -19,17 +20,29 @@ PAPER = {  # DUC-2004 R-1, R-2, R-L, then Gigaword R-1, R-2, R-L
 }
 
 
-def read_scores(directory: Path) -> dict:
-    """By system and beam, the numbers of a row in the order of `PAPER`."""
-    rows = {}
-    for name in SETS:
-        for path in directory.glob(f"{name}/*/scores.json"):
-            system, beam = path.parent.name.split("-")
-            content = json.loads(path.read_text(encoding="utf-8"))
-            rouge = content["systems"][0]["rouge"]
-            values = [rouge[metric][content["headline"]]["value"] for metric in METRICS]
-            rows.setdefault((system, int(beam)), {})[name] = values
-    return {key: [value for name in SETS for value in row[name]] for key, row in rows.items()}
+def read_scores(directory: Path, beams: list) -> dict:
+    """By system and beam, the numbers of a row in the order of `PAPER`.
+
+    Only these beams: a run that was interrupted may have left some of others.
+    """
+    return {
+        (system, beam): [
+            value for name in SETS for value in read_values(directory / name / f"{system}-{beam}" / "scores.json")
+        ]
+        for system in SYSTEMS
+        for beam in beams
+    }
+
+
+def read_values(path: Path) -> list:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rouge = content["systems"][0]["rouge"]
+        return [float(rouge[metric][content["headline"]]["value"]) for metric in METRICS]
+    except OSError as error:
+        sys.exit(f"table.py: {path}: {error.strerror}; run.sh makes it")
+    except (ValueError, KeyError, IndexError, TypeError):
+        sys.exit(f"table.py: {path}: no scores of generate.sh; remove it, and run.sh makes it again")
 
 
 def as_table(scores: dict) -> str:
@@ -55,7 +68,8 @@ def as_table(scores: dict) -> str:
 
 
 if __name__ == "__main__":
-    scores = read_scores(Path(sys.argv[1]))
-    if not scores:
-        sys.exit(f"table.py: {sys.argv[1]}: holds no scores of run.sh")
-    print(as_table(scores))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path, metavar="DIR", help="--out of run.sh")
+    parser.add_argument("beams", type=int, nargs="+", metavar="BEAM", help="--beams of run.sh")
+    args = parser.parse_args()
+    print(as_table(read_scores(args.directory, args.beams)))

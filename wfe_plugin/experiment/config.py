@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
+from wfe_plugin.experiment.options import read_options, refuse_tuning
 from wfe_plugin.experiment.sections import ConfigError, Section, parse, read_text
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.pipeline.presets import PRESETS
@@ -186,7 +187,8 @@ def read_experiment(file: str | Path) -> Experiment:
         "speed rounds",
     )
     # Options for all come first, so that one system's own can override them.
-    for_trainings, for_systems = main.words("training options"), main.words("decoding options")
+    for_trainings = read_options(main, "training options", "train.sh")
+    for_systems = read_options(main, "decoding options", "generate.sh")
     preset = main.choice("preset", PRESETS, "small")
     trainings = read_trainings(named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings)
     system_sections = dict(named("system", "training, decoding, options, role, tune, compare with"))
@@ -256,7 +258,7 @@ def read_data(section: Section) -> Data:
         else:
             for pair in paths:
                 arguments += [f"--{name}-files", *pair]
-    return Data(None, (*arguments, *section.words("options")))
+    return Data(None, (*arguments, *read_options(section, "options", "preprocess.sh")))
 
 
 def read_trainings(
@@ -286,7 +288,7 @@ def read_trainings(
             base = trainings[section.choice("add wfe to", [name for name in trainings if trainings[name].baseline])]
             if base.model_preset != presets[name]:
                 section.fail("add wfe to", f"{base.name!r} has another preset, {base.model_preset}")
-        options = joined(common_options, section.words("options"))
+        options = joined(common_options, read_options(section, "options", "train.sh"))
         trainings[name] = Training(name, presets[name], baseline, options, base, further)
     return trainings
 
@@ -298,7 +300,7 @@ def read_system(
     decoding = section.choice("decoding", [*DECODING_MODES, "off"], "off" if training.baseline else "full")
     if training.baseline and decoding not in ("off", "oracle"):
         section.fail("decoding", f"{training.name!r} estimates no frequencies: choose off or oracle")
-    options = joined(common, section.words("options"))
+    options = joined(common, read_options(section, "options", "generate.sh"))
     role = read_role(section, training, decoding, is_baseline)
     return System(name, training, decoding, options, role, read_grid(section))
 
@@ -321,7 +323,8 @@ def read_rivals(section: Section, system: System, systems: dict[str, System], ba
     for name in named:
         if name not in systems or name == system.name:
             others = ", ".join(other for other in systems if other != system.name)
-            section.fail("compare with", f"{name!r} is not one of {others}; one a line")
+            one_of = f"{name!r} is not one of {others}; one a line"
+            section.fail("compare with", one_of if others else "there is no other system; leave it out")
     if named or system.name == baseline:
         return tuple(named)
     origins = [
@@ -341,6 +344,7 @@ def read_grid(section: Section) -> tuple[tuple[str, tuple[str, ...]], ...]:
         option, *values = section.split("tune", line)
         if not re.fullmatch(r"--\w[\w-]*", option):
             section.fail("tune", f"a line must begin with an option, not with {option!r}; {example}")
+        refuse_tuning(section, option)
         if any(value.startswith("--") for value in values):
             section.fail("tune", f"{option}: a second option belongs on a line of its own")
         if len(values) < 2:

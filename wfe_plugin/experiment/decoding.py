@@ -11,10 +11,11 @@ from pathlib import Path
 
 from wfe_plugin.experiment.commands import Command, as_text, cores, last_output, run_all, threads_each
 from wfe_plugin.experiment.config import System, TestSet, Training
-from wfe_plugin.experiment.measure import evaluate, read_references
+from wfe_plugin.experiment.measure import FACTS, evaluate, read_references
 from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.steps import Step, fingerprint
 from wfe_plugin.experiment.versions import versions
+from wfe_plugin.pipeline.generate import SUMMARIES
 
 # What fairseq-generate says of the search alone, without loading and scoring.
 TRANSLATED = re.compile(r"Translated ([\d,]+) sentences .* in ([\d.]+)s \(([\d.]+) sentences/s")
@@ -72,8 +73,20 @@ class Decoder:
         command += ["--data", str(self.data), "--split", split, "--beam", str(beam)]
         return [*command, "--decoding", system.decoding, *further, *system.options]
 
+    def is_decoded(self, decoding: Decoding) -> bool:
+        """Whether the summaries are there, as generate.sh wrote them."""
+        step = self.step(decoding)
+        if not step.is_finished():
+            return False
+        summaries = decoding.folder / SUMMARIES
+        # Older records do not tell of the file's content.
+        if summaries.is_file() and step.stored().get("summaries") in (None, fingerprint(summaries)):
+            return True
+        say(f"{step.name}: {summaries} {'has changed' if summaries.is_file() else 'is gone'}; decoded again")
+        return False
+
     def decode(self, decodings: Sequence[Decoding], purpose: str) -> None:
-        pending = [decoding for decoding in decodings if not self.step(decoding).is_finished()]
+        pending = [decoding for decoding in decodings if not self.is_decoded(decoding)]
         say(f"{purpose}: {len(pending)} to do" if pending else f"{purpose}: all done")
         threads = threads_each(self.at_once, len(pending))
         commands, decoded = [], {}
@@ -91,7 +104,8 @@ class Decoder:
         def finished(command: Command, seconds: float) -> None:
             decoding, work, text = decoded[command.name]
             step = self.step(decoding)
-            Step(step.name, work / "record.json", step.description).finish(command=text, versions=versions())
+            record = Step(step.name, work / "record.json", step.description)
+            record.finish(command=text, versions=versions(), summaries=fingerprint(work / SUMMARIES))
             shutil.rmtree(decoding.folder, ignore_errors=True)
             work.rename(decoding.folder)
             say(f"{step.name}: decoded")
@@ -107,6 +121,7 @@ class Decoder:
                 "references": references,
                 "protocol": decoding.test.protocol,
             },
+            FACTS,
         )
 
     def evaluate(self, decodings: Sequence[Decoding], purpose: str) -> None:
@@ -118,7 +133,7 @@ class Decoder:
 
         def do(decoding: Decoding, step: Step) -> None:
             test = decoding.test
-            step.finish(**evaluate(decoding.folder / "summaries.txt", references[test], test.protocol))
+            step.finish(**evaluate(decoding.folder / SUMMARIES, references[test], test.protocol))
 
         # Threads are enough, since ROUGE's work is done by Perl.
         with ThreadPoolExecutor(cores()) as pool:

@@ -13,6 +13,9 @@ from wfe_plugin.experiment.config import TestSet
 from wfe_plugin.experiment.steps import StepError
 from wfe_plugin.pipeline.treat import Treatment
 
+# What `evaluate` finds, by name.
+FACTS = ("implementation", "note", "rouge", "sentences", "repetition")
+
 
 def read_references(test: TestSet, data: Path) -> list[list[str]]:
     """The references of each sentence, in the shape that finished summaries have."""
@@ -29,7 +32,10 @@ def evaluate(summaries: Path, references: list[list[str]], protocol: str) -> dic
     """ROUGE, by sentence as well, and repetition, as JSON values."""
     lines = read_lines(summaries)
     if len(lines) != len(references):
-        raise StepError(f"{summaries}: {len(lines)} summaries of {len(references)} sentences")
+        raise StepError(
+            f"{summaries}: {len(lines)} summaries of {len(references)} sentences; remove {summaries.parent}, "
+            "and the same command decodes again"
+        )
     result = rouge(lines, references, protocol)
     return {
         "implementation": result.implementation,

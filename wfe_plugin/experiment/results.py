@@ -17,6 +17,7 @@ from wfe_plugin.experiment.measure import read_references
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import read_json
 from wfe_plugin.experiment.training_log import read_curves
+from wfe_plugin.pipeline.generate import SUMMARIES
 
 REPETITION_RATES = {
     "any_word": "repeats a word",
@@ -92,7 +93,7 @@ class TestResults:
 
     def summaries(self, system: str, beam: int) -> list[str]:
         """Those of the first seed."""
-        return read_lines(self.runs[system, beam][0].folder / "summaries.txt")
+        return read_lines(self.runs[system, beam][0].folder / SUMMARIES)
 
 
 @dataclass(frozen=True)

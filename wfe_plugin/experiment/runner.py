@@ -28,10 +28,12 @@ from wfe_plugin.experiment import speed, tuning
 from wfe_plugin.experiment.commands import Command, as_text, cores, run_all, threads_each
 from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
 from wfe_plugin.experiment.decoding import Decoder, Decoding
+from wfe_plugin.experiment.options import check_command
 from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.experiment.versions import versions
+from wfe_plugin.pipeline import generate, train
 from wfe_plugin.pipeline.base_model import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
@@ -70,13 +72,29 @@ class Runner:
             at_once=self.at_once,
         )
 
-    def run(self) -> None:
+    def check(self) -> None:
+        """Refuse what cannot work, before anything is written."""
         for name in ("preprocess.sh", "train.sh", "generate.sh"):
             if not (self.scripts / name).is_file():
                 raise StepError(
                     f"{self.scripts / name}: not found. wfe-experiment runs the scripts of the "
                     "repository: install the plugin from a clone, with `make setup` or `pip install -e`."
                 )
+        self.check_options()
+
+    def check_options(self) -> None:
+        """What train.sh and generate.sh would refuse when their turn comes."""
+        experiment = self.experiment
+        for training, seed in itertools.product(experiment.trainings, experiment.seeds):
+            command = self.train_command(training, seed, threads=1)
+            check_command(f"{experiment.file}: [training {training.name}]", train.parse, command[1:])
+        for system in experiment.systems:
+            for beam in (*experiment.beams, *([experiment.tuning_beam] if system.grid else [])):
+                split = experiment.tests[0].split
+                command = self.decoder.command(system, experiment.seeds[0], beam, split, "--out", str(self.out))
+                check_command(f"{experiment.file}: [system {system.name}]", generate.parse, command[1:])
+
+    def run(self) -> None:
         self.prepare()
         self.train()
         self.tune()
@@ -186,13 +204,16 @@ class Runner:
 
     def model_facts(self, model: Path) -> dict:
         """What the report tells of a trained model."""
-        finished = read_json(model / RECORD)["finished"]
-        return {
-            "seconds": finished.get("seconds", 0.0),
-            "parameters": read_parameters(model),
-            "epochs": finished["progress"]["last"],
-            "best_epoch": finished["best_epoch"],
-        }
+        try:
+            finished = read_json(model / RECORD)["finished"]
+            return {
+                "seconds": finished.get("seconds", 0.0),
+                "parameters": read_parameters(model),
+                "epochs": finished["progress"]["last"],
+                "best_epoch": finished["best_epoch"],
+            }
+        except (KeyError, TypeError):
+            raise StepError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.
@@ -270,5 +291,6 @@ class Runner:
                             f"estimates of {training.name}, seed {seed}, {test.name}",
                             self.out / "frequencies" / slug(test.name) / f"{slug(training.name)}-seed{seed}.json",
                             {"model": self.training_step(training, seed).identity(), "split": test.split},
+                            ("result",),
                         )
                         yield test, training, seed, step

@@ -56,6 +56,8 @@ class Section:
         for value in values:
             if not value.isdecimal() or int(value) < least:
                 self.fail(key, f"{value!r} is not a whole number of at least {least}")
+        if not values:
+            self.fail(key, f"is empty; write, for example: {default}")
         numbers = tuple(map(int, values))
         if len(set(numbers)) < len(numbers):
             self.fail(key, "a number stands twice")
@@ -103,5 +105,8 @@ def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
     sections = {}
     for name in parser.sections():
         kind, _, rest = name.strip().partition(" ")
-        sections[kind, rest.strip()] = dict(parser[name])
+        key = kind, rest.strip()
+        if key in sections:
+            raise ConfigError(f"{file}: [{name}]: stands twice, with other blanks; rename or remove one")
+        sections[key] = dict(parser[name])
     return sections

@@ -63,7 +63,7 @@ def steps(experiment: Experiment, systems: Sequence[System], decoder: Decoder) -
     # Another configuration, with other systems, may share the directory.
     folder = experiment.out / "speed" / slug(experiment.file.stem)
     return [
-        Step(f"speed, round {number}", folder / f"round{number}.json", description)
+        Step(f"speed, round {number}", folder / f"round{number}.json", description, ("milliseconds",))
         for number in range(1, experiment.speed_rounds + 1)
     ]
 

@@ -36,8 +36,9 @@ def _block(block) -> str:
 
 def _table(table: Table) -> str:
     grouped = any(row.group for row in table.rows)
-    columns = ["", *table.columns] if grouped else table.columns
-    lines = [columns, ["---"] * (len(columns) - len(table.columns) + 1) + ["---:"] * (len(table.columns) - 1)]
+    names = [plain(name) for name in table.columns]
+    columns = ["", *names] if grouped else names
+    lines = [columns, ["---"] * (len(columns) - len(names) + 1) + ["---:"] * (len(names) - 1)]
     group = ""
     for row in table.rows:
         first = []
