@@ -1,20 +1,23 @@
 """Checkpoints load through torch's safe unpickler, and nothing else does."""
 
-import argparse
 import pickle
+from argparse import Namespace
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 import torch
+from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY, fconv
+from toy import toy_task
 
 import wfe_plugin  # noqa: F401  (allows what checkpoints hold)
+from wfe_plugin.literals import read_literal
 from wfe_plugin.safe_loading import allow_fairseq_checkpoints
 
 
 def test_what_checkpoints_hold_loads(tmp_path):
     state = {
-        "args": argparse.Namespace(lr=[0.1]),
+        "args": Namespace(lr=[0.1]),
         "extra_state": {"bleu": np.float64(1.5), "count": np.int64(3), "f": np.float32(2)},
         "counts": np.array([1, 2, 3, 4]),
         "model": OrderedDict(weight=torch.ones(2)),
@@ -46,3 +49,39 @@ def test_a_torch_that_runs_code_is_told_of(monkeypatch, caplog):
     monkeypatch.setattr(torch, "__version__", "2.5.1+cpu")
     allow_fairseq_checkpoints()
     assert "torch 2.5.1+cpu runs whatever code a checkpoint holds" in caplog.text
+
+
+# Options that fairseq's models evaluate
+
+
+def test_code_in_the_options_of_a_model_is_refused_and_not_run(tmp_path):
+    """As a checkpoint of fairseq's own `fconv` may hold it, beside harmless weights."""
+    victim = tmp_path / "created-by-the-checkpoint"
+    task = toy_task(8)
+    cfg = Namespace(encoder_layers=f"[(8, 3)] if open({str(victim)!r}, 'w') else []")
+    fconv.base_architecture(cfg)
+    with pytest.raises(ValueError, match="can be read without running code"):
+        fconv.FConvModel.build_model(cfg, task)
+    assert not victim.exists()
+
+
+def test_options_of_fairseqs_own_architectures_are_read_as_they_are_meant():
+    """With Python's own `eval` as the judge."""
+    read = 0
+    for name in ARCH_MODEL_REGISTRY:
+        if "fconv" in name or "wav2vec2" in name:
+            cfg = Namespace()
+            ARCH_CONFIG_REGISTRY[name](cfg)
+            for option, value in vars(cfg).items():
+                if isinstance(value, str) and value.startswith(("[", "True", "False")):
+                    assert fconv.eval(value) == eval(value), (name, option)
+                    read += 1
+    assert read > 10
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "f()", "[1", "", "().__class__", "[(8, 3)] * 10**9", "'a' * 10**9", "2 ** 9", "[] + 1", "lambda: 1", 5, None]
+)
+def test_what_is_no_value_is_refused(text):
+    with pytest.raises(ValueError, match="no list or value"):
+        read_literal(text)

@@ -21,6 +21,7 @@ def _register_with_fairseq() -> None:
     for module in pkgutil.iter_modules(models.__path__):
         importlib.import_module(f"{models.__name__}.{module.name}")
     safe_loading.allow_fairseq_checkpoints()
+    safe_loading.read_options_of_checkpoints()
     safe_saving.write_whole_checkpoints()
     plain_errors.install()
 

@@ -5,9 +5,12 @@ import errno
 import logging
 import pickle
 import re
+import sys
 
 import numpy as np
 import torch
+
+from wfe_plugin.literals import read_literal
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +47,17 @@ def allow_fairseq_checkpoints() -> None:
             ),
         ]
     )
+
+
+def read_options_of_checkpoints() -> None:
+    """Do not run the options that a checkpoint holds.
+
+    Models of fairseq, `fconv` among them, call `eval` on some of their options, and with a checkpoint
+    these come from wherever it does. In their modules, `eval` now reads values and runs nothing.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("fairseq.models."):
+            module.eval = read_literal
 
 
 def reason(error: Exception) -> str:
