@@ -4,6 +4,7 @@ Commands are called in this process. What stays in the files of a command's own 
 repeated here.
 """
 
+import argparse
 import fileinput
 import json
 import logging
@@ -327,6 +328,63 @@ def test_errors_behind_errors_are_found():
 )
 def test_generate(world, capsys, arguments, message):
     refused(generate.main, ["--out", "out", *arguments], message, capsys)
+
+
+def train_record(directory, data):
+    """What train.sh keeps beside a checkpoint."""
+    identity = train.data_identity(json.loads(Path(data, "treatment.json").read_text()))
+    (directory / train.RECORD).write_text(json.dumps({"settings": {"preset": "small", "data": identity}}))
+
+
+def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
+    """Since the training, in the same place, with other words of the same number."""
+    decoded = {number: [Hypothesis(0.0, "a")] for number in range(6)}
+    monkeypatch.setattr(decode, "split", lambda *_: decoded)
+    data, model = tmp_path / "data", tmp_path / "model.pt"
+    shutil.copytree("data", data)
+    torch.save(checkpoint(data), model)
+    train_record(tmp_path, data)
+    generation = ["--model", str(model), "--out", str(tmp_path / "out")]
+    measurement = ["--model", str(model), "--data", str(data)]
+    assert generate.main(generation) == frequencies.main(measurement) == 0
+
+    data.rename(tmp_path / "kept")
+    shutil.copytree("same-size", data)
+    record = json.loads((data / "treatment.json").read_text())
+    (data / "treatment.json").write_text(json.dumps({**record, "text": {"train.source": "another"}}))
+    capsys.readouterr()
+    message = f"{data}: prepared anew, from other text or with other settings, since {model} was trained on it"
+    refused(generate.main, generation, message, capsys)
+    copy = shutil.copytree(data, tmp_path / "copy")
+    refused(generate.main, [*generation, "--data", str(copy)], message, capsys)
+    refused(frequencies.main, measurement, message, capsys)
+    assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
+    (tmp_path / train.RECORD).unlink()  # a bare checkpoint
+    assert generate.main(generation) == 0
+
+
+def test_frequencies_of_other_words(world, capsys):
+    arguments = ["--model", "good.pt", "--data", "same-size"]
+    refused(frequencies.main, arguments, "dict.source.txt: not the vocabulary that", capsys)
+
+
+@pytest.mark.parametrize("task", [None, {}, {"data": None}, argparse.Namespace()])
+def test_a_checkpoint_that_names_no_data(world, tmp_path, capsys, monkeypatch, task):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = task
+    torch.save(state, tmp_path / "odd.pt")
+    arguments = ["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]
+    refused(generate.main, arguments, "odd.pt: does not tell which data it was trained on; name them with", capsys)
+    assert generate.main([*arguments, "--data", "data"]) == 0
+
+
+def test_a_checkpoint_whose_task_is_a_namespace(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = argparse.Namespace(**state["cfg"]["task"])
+    torch.save(state, tmp_path / "odd.pt")
+    assert generate.main(["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]) == 0
 
 
 def test_read_only_output(world, capsys, monkeypatch):

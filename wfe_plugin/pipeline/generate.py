@@ -21,6 +21,7 @@ from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
+from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 from wfe_plugin.pipeline.work_directory import work_directory
 
@@ -129,18 +130,6 @@ def find_models(names: str) -> List[Path]:
     return paths
 
 
-def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
-    """As far as it can be known: other words of the same number would give nonsense without an error."""
-    for side in SIDES:
-        own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
-        if own.is_file() and given.is_file() and own.read_bytes() != given.read_bytes():
-            raise PipelineError(
-                f"{given}: not the vocabulary that {model} was trained with, {own}; prepare the data "
-                f"with that one (preprocess.sh ... -- --srcdict {trained_on}/dict.{SIDES[0]}.txt "
-                f"--tgtdict {trained_on}/dict.{SIDES[1]}.txt)"
-            )
-
-
 def check_writable(out: Path) -> None:
     """Now, and not after an hour of decoding."""
     there = next(path for path in (out, *out.absolute().parents) if path.exists())
@@ -157,11 +146,14 @@ class Generation:
         self.args = args
         models = find_models(args.model)
         states = [checkpoints.load(path) for path in models]
-        trained_on = [Path(os.path.abspath(state["cfg"]["task"]["data"])) for state in states]
+        trained_on = [data_directory(state) for state in states]
         self.data = Path(os.path.abspath(args.data)) if args.data else trained_on[0]
+        if self.data is None:
+            raise PipelineError(f"{models[0]}: does not tell which data it was trained on; name them with --data")
         self.treatment = Treatment.load(self.data)
         for model, data in zip(models, trained_on):
-            check_vocabularies(model, data, self.data)
+            if data:
+                check_vocabularies(model, data, self.data)
         if args.out:  # there is none with --time-only
             check_writable(Path(args.out))
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
