@@ -368,6 +368,13 @@ def test_frequencies_of_other_words(world, capsys):
     refused(frequencies.main, arguments, "dict.source.txt: not the vocabulary that", capsys)
 
 
+@pytest.mark.parametrize("words", [["-s", "target"], ["-starget"], ["-t=source"]])
+def test_short_forms_of_options_that_the_scripts_set(world, capsys, words):
+    message = f"--{'source' if words[0].startswith('-s') else 'target'}-lang after --: "
+    refused(generate.main, ["--model", "good.pt", "--out", "out", "--", *words], message, capsys)
+    refused(train.main, ["--data", "data", "--out", "out", "--preset", "small", "--", *words], message, capsys)
+
+
 @pytest.mark.parametrize("task", [None, {}, {"data": None}, argparse.Namespace()])
 def test_a_checkpoint_that_names_no_data(world, tmp_path, capsys, monkeypatch, task):
     monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
