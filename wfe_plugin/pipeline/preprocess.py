@@ -19,8 +19,9 @@ from typing import Iterable, Iterator, List, NamedTuple, Tuple
 from subword_nmt.learn_bpe import learn_bpe
 
 from wfe_plugin.pipeline.child import failure
+from wfe_plugin.pipeline.data_directory import already_done, put_in_place, settle
 from wfe_plugin.pipeline.errors import told
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, read_pairs, sha256
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, read_pairs, refuse_pipe, sha256
 from wfe_plugin.pipeline.treat import (
     SETTINGS_FILE,
     SIDES,
@@ -31,7 +32,7 @@ from wfe_plugin.pipeline.treat import (
     load_segmenters,
     pieces_file,
 )
-from wfe_plugin.pipeline.work_directory import work_directory
+from wfe_plugin.pipeline.work_directory import resolved, work_directory
 
 CHUNK = 1000  # line pairs that a worker treats at a time
 
@@ -141,7 +142,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
 
     running = parser.add_argument_group("running")
     running.add_argument("--workers", type=_positive, default=1, metavar="N", help="parallel processes (default: 1)")
-    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already")
+    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already, unless others wrote to it")
     args = parser.parse_args(argv)
 
     for name in ("train", "valid"):
@@ -149,8 +150,6 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
             parser.error(f"exactly one of --{name} and --{name}-files is needed, once")
     if args.merges and args.bpe == "none":
         parser.error("--merges needs --bpe joint or --bpe separate")
-    if "," in args.out:
-        parser.error("--out must not contain a comma: fairseq-preprocess takes it for a separator")
     return args, extra
 
 
@@ -206,33 +205,6 @@ def describe(args: argparse.Namespace, extra: List[str], sets: List[Pairs]) -> d
     }
 
 
-def already_done(out: Path, description: dict, overwrite: bool) -> bool:
-    """Whether `out` holds just what is wanted. Raises if it holds something else."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return False
-    try:
-        stored = json.loads((out / SETTINGS_FILE).read_text(encoding="utf-8"))
-        changes = [
-            f"  {key}: " + ("other text" if part == "text" else f"{old.get(key)} there, {new.get(key)} wanted")
-            for part, new in description.items()
-            for old in [stored[part]]
-            for key in {**old, **new}
-            if old.get(key) != new.get(key)
-        ]
-    except (OSError, ValueError, KeyError, AttributeError):
-        # Also with --overwrite: this may be the user's home directory.
-        raise TextError(f"{out}: exists and was not made by preprocess.sh; please choose another --out") from None
-    if changes and not overwrite:
-        raise TextError(
-            "\n".join(
-                [f"{out}: was prepared from other text or with other settings:"]
-                + changes
-                + ["Models trained on it depend on it: choose another --out, or replace it with --overwrite"]
-            )
-        )
-    return not overwrite
-
-
 # Each worker process builds its tools once, here, instead of receiving them with every chunk.
 _treatment: Treatment
 
@@ -283,9 +255,8 @@ class Preparation:
             self.segment(pairs)
         self.binarize(extra)
         self.keep_plain_text()
-        self.description["report"] = self.report
         with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
-            json.dump(self.description, file, indent=2)
+            json.dump({**self.description, "report": self.report}, file, indent=2)
             file.write("\n")
 
     def normalize(self, pairs: Pairs) -> None:
@@ -477,18 +448,17 @@ def tell(pairs: Pairs, report: dict, kept: int, pieces: dict) -> None:
             say(f"  {len(numbers)} {problem}, {fate}: line {shown} of {pairs.source}")
 
 
-def replace(new: Path, out: Path, work: Path) -> None:
-    """Put the finished directory in its place, moving an old one out of the way first."""
-    if out.exists():
-        out.rename(work / "old")
-    new.rename(out)
-
-
 def run(argv: List[str]) -> None:
     """Parse, check whether anything is to do, and do it in a directory beside the final one."""
     args, extra = parse(argv)
     sets = list_sets(args)
-    out = Path(os.path.abspath(args.out))
+    for pairs in sets:
+        refuse_pipe(pairs.source)
+        refuse_pipe(pairs.target)
+    out = resolved(args.out)
+    if "," in str(out):
+        raise TextError(f"{out}: fairseq-preprocess takes the comma for a separator; please choose another --out")
+    settle(out)
     description = describe(args, extra, sets)
     if already_done(out, description, args.overwrite):
         say(f"{args.out}: already there, from the same text and settings (--overwrite makes it anew)")
@@ -497,7 +467,9 @@ def run(argv: List[str]) -> None:
     with work_directory(out.parent, f".{out.name}.unfinished-") as work:
         preparation = Preparation(args, sets, description, work)
         preparation.run(extra)
-        replace(preparation.data, out, work)
+        # Another run may have been faster.
+        if not already_done(out, description, args.overwrite):
+            put_in_place(preparation.data, out, args.overwrite)
     say(f"done: {args.out}")
 
 

@@ -1,6 +1,7 @@
 """Read text files line by line and refuse, with file and line, what would spoil training."""
 
 import hashlib
+import os
 from typing import BinaryIO, Iterator, Tuple
 
 # A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
@@ -46,6 +47,12 @@ def open_text(path: str) -> BinaryIO:
         stream.close()
         raise TextError(f"{path}: the file is empty")
     return stream
+
+
+def refuse_pipe(path: str) -> None:
+    """For what is read twice. <(...) of the shell is a pipe, too."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise TextError(f"{path}: can be read only once; write it to a file first")
 
 
 def read_pairs(source: str, target: str) -> Iterator[Tuple[str, str]]:
