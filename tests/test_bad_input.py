@@ -368,6 +368,71 @@ def test_frequencies_of_other_words(world, capsys):
     refused(frequencies.main, arguments, "dict.source.txt: not the vocabulary that", capsys)
 
 
+def test_separators_in_names(world, tmp_path, capsys, monkeypatch):
+    (tmp_path / "c:d").mkdir()
+    for name in ("good.pt", "data"):
+        (tmp_path / "c:d" / name).symlink_to(world / name)
+    arguments = ["--out", "out", "--model", str(world / "good.pt"), "--data", str(tmp_path / "c:d" / "data")]
+    message = "in the name for a separator; please rename it"
+    refused(generate.main, arguments, f"{tmp_path}/c:d/data: fairseq takes ':' {message}", capsys)
+    monkeypatch.chdir(tmp_path / "c:d")
+    arguments = ["--out", "out", "--model", "good.pt", "--data", str(world / "data")]
+    refused(generate.main, arguments, f"{tmp_path}/c:d/good.pt: fairseq takes ':' {message}", capsys)
+
+
+def test_links_as_output(world, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    (tmp_path / "link").symlink_to("nowhere yet")
+    assert generate.main(["--model", "good.pt", "--out", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "nowhere yet" / "summaries.txt").exists() and (tmp_path / "link").is_symlink()
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setattr(decode, "split", None)
+    arguments = ["--model", "good.pt", "--out", str(tmp_path / "circle")]
+    refused(generate.main, arguments, "circle: Too many levels of symbolic links", capsys)
+
+
+def test_references_that_can_be_read_only_once(world, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ["--model", "good.pt", "--out", "out", "--references", str(tmp_path / "pipe")]
+    refused(generate.main, arguments, "pipe: can be read only once; write it to a file first", capsys)
+
+
+@pytest.mark.parametrize("option", ["--input", "--references"])
+def test_what_comes_out_does_not_replace_what_goes_in(world, tmp_path, capsys, monkeypatch, option):
+    text = tmp_path / "summaries.txt"
+    text.write_text("a\n" * 6)
+    (tmp_path / "link").symlink_to(tmp_path)
+    arguments = ["--model", "good.pt", option, str(text), "--out", str(tmp_path / "link")]
+    refused(generate.main, arguments, "summaries.txt: would be replaced by what comes out", capsys)
+
+
+def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
+    """No file of other summaries is beside those that are there, at any moment."""
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "new")] for number in range(6)})
+    replace = Path.replace
+    for renames in range(4):
+        out = tmp_path / str(renames)
+        out.mkdir()
+        for name in (generate.SUMMARIES, generate.NBEST, generate.SCORES):
+            (out / name).write_text("old")
+        calls = []
+
+        def ends(path, target):
+            calls.append(path)
+            if len(calls) > renames:
+                raise KeyboardInterrupt
+            return replace(path, target)
+
+        references = tmp_path / "references"
+        references.write_text("new\n" * 6)
+        monkeypatch.setattr(Path, "replace", ends)
+        # The first one is of the scores, to the directory of unfinished work.
+        assert generate.main(["--model", "good.pt", "--references", str(references), "--out", str(out)]) == 130
+        monkeypatch.setattr(Path, "replace", replace)
+        assert len({"old" in path.read_text() for path in out.iterdir()}) == 1
+        assert (out / generate.SUMMARIES).exists()
+
+
 @pytest.mark.parametrize("words", [["-s", "target"], ["-starget"], ["-t=source"]])
 def test_short_forms_of_options_that_the_scripts_set(world, capsys, words):
     message = f"--{'source' if words[0].startswith('-s') else 'target'}-lang after --: "

@@ -20,10 +20,10 @@ from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text, refuse_pipe
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
-from wfe_plugin.pipeline.work_directory import work_directory
+from wfe_plugin.pipeline.work_directory import resolved, work_directory
 
 SUMMARIES, NBEST, SCORES = "summaries.txt", "nbest.tsv", "scores.json"
 
@@ -126,17 +126,30 @@ def find_models(names: str) -> List[Path]:
             path = path / checkpoints.BEST
             if not path.exists():
                 raise PipelineError(f"{name}: holds no {checkpoints.BEST}: has train.sh finished?")
+        refuse_separator(path)
         paths.append(path)
     return paths
 
 
+def refuse_separator(path: Path) -> None:
+    if os.pathsep in str(path):
+        raise PipelineError(f"{path}: fairseq takes {os.pathsep!r} in the name for a separator; please rename it")
+
+
 def check_writable(out: Path) -> None:
     """Now, and not after an hour of decoding."""
-    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    there = next(path for path in (out, *out.parents) if path.exists())
     if not there.is_dir():
         raise PipelineError(f"{there}: is no directory; choose another --out")
     if not os.access(there, os.W_OK):
         raise PipelineError(f"{there}: not writable; choose another --out")
+
+
+def refuse_to_replace(inputs: List[str], out: Path) -> None:
+    """Summaries of summaries would take the place of what they were made from."""
+    for path in inputs:
+        if os.path.realpath(path) in [str(out / name) for name in (SUMMARIES, NBEST, SCORES)]:
+            raise PipelineError(f"{path}: would be replaced by what comes out; choose another --out")
 
 
 class Generation:
@@ -150,12 +163,18 @@ class Generation:
         self.data = Path(os.path.abspath(args.data)) if args.data else trained_on[0]
         if self.data is None:
             raise PipelineError(f"{models[0]}: does not tell which data it was trained on; name them with --data")
+        refuse_separator(self.data)
         self.treatment = Treatment.load(self.data)
         for model, data in zip(models, trained_on):
             if data:
                 check_vocabularies(model, data, self.data)
+        self.references = args.references or []
+        for path in self.references:
+            refuse_pipe(path)
         if args.out:  # there is none with --time-only
-            check_writable(Path(args.out))
+            self.out = resolved(args.out)
+            check_writable(self.out)
+            refuse_to_replace([*self.references, *filter(None, [args.input])], self.out)
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
         mode = args.decoding or ("off" if without else "full")
         if without and mode not in ("off", "oracle"):
@@ -172,7 +191,6 @@ class Generation:
             extra,
             on_sentence=self.show,
         )
-        self.references = args.references or []
 
     def run(self) -> None:
         if self.args.time_only:
@@ -188,16 +206,16 @@ class Generation:
             [Hypothesis(score, self.treatment.undo(text)) for score, text in hypotheses[number]]
             for number in range(self.count)
         ]
-        out = Path(self.args.out)
-        out.mkdir(parents=True, exist_ok=True)
-        with work_directory(out, ".unfinished-") as work:
+        self.out.mkdir(parents=True, exist_ok=True)
+        with work_directory(self.out, ".unfinished-") as work:
             write(outputs, work)
             if self.references:
                 self.score(work)
-            (out / SCORES).unlink(missing_ok=True)  # of other summaries
-            for name in (SUMMARIES, NBEST, SCORES):
+            for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed
+                (self.out / name).unlink(missing_ok=True)
+            for name in (SUMMARIES, SCORES, NBEST):
                 if (work / name).exists():
-                    (work / name).replace(out / name)
+                    (work / name).replace(self.out / name)
         say(f"done: {len(outputs)} summaries in {self.args.out}")
 
     def for_text(self) -> Dict[int, List[Hypothesis]]:

@@ -142,7 +142,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
 
     running = parser.add_argument_group("running")
     running.add_argument("--workers", type=_positive, default=1, metavar="N", help="parallel processes (default: 1)")
-    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already, unless others wrote to it")
+    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already")
     args = parser.parse_args(argv)
 
     for name in ("train", "valid"):
