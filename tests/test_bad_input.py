@@ -537,6 +537,38 @@ def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
     refused(treat.main, ["apply", data], message, capsys)
 
 
+@pytest.mark.parametrize(
+    "keys, value",
+    [
+        (["report"], None),
+        (["report"], 5),
+        (["report", "test"], {}),
+        (["report", "test", "lines"], "x"),
+        (["text"], None),
+        (["text"], 5),
+        (["settings", "source_max_length"], None),
+        (["settings", "target_max_length"], "x"),
+        (["settings", "lowercase"], "yes"),
+        (["settings", "bpe"], "both"),
+    ],
+)
+def test_a_changed_record_of_the_treatment(world, tmp_path, capsys, keys, value):
+    """None: the value is missing."""
+    data = shutil.copytree("data", tmp_path / "data")
+    record = json.loads((data / "treatment.json").read_text())
+    part = record
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    if value is None:
+        del part[keys[-1]]
+    (data / "treatment.json").write_text(json.dumps(record))
+    message = "treatment.json: not a data directory made by preprocess.sh"
+    refused(generate.main, ["--model", "good.pt", "--data", str(data), "--out", "out"], message, capsys)
+    told = refused(train.main, ["--data", str(data), "--out", "out", "--preset", "small"], message, capsys)
+    assert (keys[-1] if keys[-1] != "test" else "lines") in told
+
+
 @pytest.mark.parametrize("suffix", ["bin", "idx"])
 @pytest.mark.parametrize("kept", [0, 20])
 def test_binarised_sets_that_were_cut_short(world, tmp_path, capsys, suffix, kept):

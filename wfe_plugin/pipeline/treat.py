@@ -90,8 +90,9 @@ class Treatment:
         """Read back what preprocess.sh left in `directory`."""
         path = Path(directory, SETTINGS_FILE)
         try:
-            stored = json.loads(path.read_text(encoding="utf-8"))["settings"]
-            settings = Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            check_record(stored)
+            settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TextError(f"{path}: not a data directory made by preprocess.sh ({error})") from None
         try:
@@ -143,6 +144,27 @@ class Treatment:
     def plain(self, line: str) -> str:
         """Raw line to how a perfect model's output would look after `undo`: for references."""
         return self.undo(self.normalize(line))
+
+
+def check_record(record: dict) -> None:
+    """Raise ValueError, KeyError or TypeError if what preprocess.sh noted is not as it writes it."""
+
+    def check(part: dict, key: str, kind: type) -> None:
+        if not isinstance(part[key], kind):
+            raise ValueError(f"{key} is {part[key]!r}")
+
+    for key in ("settings", "text", "report"):
+        check(record, key, dict)
+    for field in fields(Settings):
+        check(record["settings"], field.name, field.type)
+    for side in SIDES:
+        check(record["settings"], f"{side}_max_length", int)
+    for name, numbers in record["report"].items():
+        check(record["report"], name, dict)
+        for key in ("lines", "empty", "too_long"):
+            check(numbers, key, int)
+    if record["settings"]["bpe"] not in ("none", "joint", "separate"):
+        raise ValueError(f"bpe is {record['settings']['bpe']!r}")
 
 
 def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> Dict[str, BPE]:
