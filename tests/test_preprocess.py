@@ -487,3 +487,30 @@ def test_treat_on_the_command_line(real):
     treated = treat_text("apply", text, "--side", "source")
     assert "@@" in treated
     assert treat_text("undo", treated) == treat_text("plain", text) == "the bank's ## bonds.\n\nbuy more!\n"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_treated_text_is_utf8_in_any_locale(real, environment):
+    command = [sys.executable, "-m", "wfe_plugin.pipeline.treat", "plain", str(real[2])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, input="caf\u00e9\n".encode(), env=environment, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caf\u00e9\n".encode(), b"")
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_treat_without_streams(real, monkeypatch, capsys, name):
+    monkeypatch.setattr(sys, "stdin" if name == "input" else "stdout", None)
+    assert treat.main(["apply", str(real[2])]) == 1
+    assert capsys.readouterr().err == f"treat: error: standard {name}: is closed\n"
+
+
+def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
+    data = write_sets(tmp_path / "data")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert preprocess.main(options(data, tmp_path / "out")) == 1
+        full.flush()  # as when Python ends
+    assert capsys.readouterr().err == "preprocess: error: standard output: No space left on device\n"

@@ -7,6 +7,16 @@ from typing import Iterator
 
 
 @contextmanager
+def named(name) -> Iterator[None]:
+    """Errors of writing, such as that the disk is full, tell the name: they do not by themselves."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(name)
+        raise
+
+
+@contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to, which becomes *path* in the end. If anything goes wrong, nothing is left.
 
@@ -15,7 +25,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     """
     unfinished = path.with_name(path.name + ".tmp")
     try:
-        yield unfinished
+        with named(path):
+            yield unfinished
         unfinished.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -25,7 +36,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     with written_whole(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+        # A file's name that is not UTF-8 itself may be part of the text.
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, content) -> None:

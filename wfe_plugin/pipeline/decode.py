@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
+from wfe_plugin import standard_streams
 from wfe_plugin.cli.user_dir import user_dir
 from wfe_plugin.pipeline.child import fairseq_command, run
 from wfe_plugin.pipeline.errors import PipelineError
@@ -81,7 +82,7 @@ def _decode(command: str, options: List[str], decoding: Decoding) -> Dict[int, L
         if not match:
             # How long the search took; wfe-experiment reads it, too.
             if re.search(r"Translated [\d,]+ sentences", line):
-                print(line.rstrip("\n"), flush=True)
+                standard_streams.say(line.rstrip("\n"))
             return
         number = int(match[2])
         if match[1] == "S":

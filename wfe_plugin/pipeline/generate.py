@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+from wfe_plugin import standard_streams
 from wfe_plugin.cli import evaluate
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
@@ -283,7 +284,7 @@ class Generation:
         # The name under which the user will find the file.
         systems = [replace(found.systems[0], file=os.path.join(self.args.out, SUMMARIES))]
         found = replace(found, systems=systems)
-        print(evaluate.as_table(found), flush=True)
+        standard_streams.say(evaluate.as_table(found))
         evaluate.write_json(evaluate.as_dictionary(found), str(directory / SCORES))
 
     def show(self, done: int) -> None:
@@ -302,7 +303,7 @@ def write(outputs: List[List[Hypothesis]], directory: Path) -> None:
 
 def say(message: str) -> None:
     """Progress, for people."""
-    print(f"generate: {message}", flush=True)
+    standard_streams.say(f"generate: {message}")
 
 
 def refuse_size_of_nothing(extra: List[str]) -> None:

@@ -18,6 +18,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Tuple
 
 from subword_nmt.learn_bpe import learn_bpe
 
+from wfe_plugin import standard_streams
 from wfe_plugin.pipeline.child import failure
 from wfe_plugin.pipeline.data_directory import already_done, put_in_place, settle
 from wfe_plugin.pipeline.errors import told
@@ -433,7 +434,7 @@ def fairseq_preprocess() -> str:
 
 def say(message: str) -> None:
     """Progress, for people."""
-    print(f"preprocess: {message}", flush=True)
+    standard_streams.say(f"preprocess: {message}")
 
 
 def tell(pairs: Pairs, report: dict, kept: int, pieces: dict) -> None:

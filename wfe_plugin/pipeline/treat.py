@@ -13,13 +13,15 @@ import re
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Dict, Optional, TextIO
+from typing import Dict, Iterator, Optional
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
+from wfe_plugin import standard_streams
 from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
+from wfe_plugin.whole_files import named
 
 SIDES = ("source", "target")
 SETTINGS_FILE = "treatment.json"
@@ -183,7 +185,12 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
     return segmenters
 
 
-def main(argv=None, output: TextIO = sys.stdout) -> int:
+def input_lines() -> Iterator[str]:
+    with named("standard input"):
+        yield from clean_lines(standard_streams.opened("input").buffer, "<stdin>")
+
+
+def main(argv=None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m wfe_plugin.pipeline.treat",
         description="Apply the treatment of a prepared data directory to new text, or undo it on model output.",
@@ -199,17 +206,19 @@ def main(argv=None, output: TextIO = sys.stdout) -> int:
         if name == "apply":
             command.add_argument("--side", choices=SIDES, default="source", help="default: %(default)s")
     args = parser.parse_args(argv)
+    standard_streams.show_any_text()
     try:
         treatment = Treatment.load(args.directory)
-        for number, line in enumerate(clean_lines(sys.stdin.buffer, "<stdin>"), start=1):
-            if len(line) > MAX_CHARACTERS:
-                raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
-            if args.command == "apply":
-                line = treatment.apply(line, args.side)
-            else:
-                line = getattr(treatment, args.command)(line)
-            output.write(line + "\n")
-        output.flush()
+        with standard_streams.output() as output:
+            for number, line in enumerate(input_lines(), start=1):
+                if len(line) > MAX_CHARACTERS:
+                    raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
+                if args.command == "apply":
+                    line = treatment.apply(line, args.side)
+                else:
+                    line = getattr(treatment, args.command)(line)
+                # Not as the terminal has it: the text for models is UTF-8.
+                output.buffer.write(line.encode("utf-8") + b"\n")
     except (TextError, OSError) as error:
         print(f"treat: error: {told(error)}", file=sys.stderr)
         return 1
