@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import resource
 import shutil
 import sys
@@ -649,6 +650,8 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):  # noqa: F81
     with os.fdopen(read_end) as stream:
         told = stream.read()
     assert status == 1 and "File too large" in told and "Traceback" not in told
+    if command != "experiment":
+        assert re.search(r"error: \S+: (cannot be written \()?File too large", told)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and (out == path or out in path.parents)]
     assert not [path for path in left if not path.name.endswith((".tmp", ".log"))]
 
@@ -661,6 +664,14 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):  # noqa: F81
     [
         ("INFO: x\nusage: fairseq-train\nfairseq-train: error: unrecognized arguments: --foo\n",
          "it failed (exit status 2): unrecognized arguments: --foo"),
+        ("fairseq-train: error: no GPU\n" + "[0]:\n" * 30 + "traceback : To enable traceback see: http\n",
+         "it failed (exit status 2): no GPU"),
+        ("traceback : Signal 15 (SIGTERM) received by PID 3\ntraceback : Signal 9 (SIGKILL) received by PID 4\n====\n",
+         "it failed (exit status 2): one of its processes was ended by signal 9: is there enough memory?"),
+        ("Traceback (most recent call last):\n  raise\nOSError: [Errno 28] No space left on device\n",
+         "it failed (exit status 2): No space left on device"),
+        ("Traceback (most recent call last):\n  raise\nFileNotFoundError: [Errno 2] No such file or directory: 'a b'\n",
+         "it failed (exit status 2): a b: No such file or directory"),
         ("one\ntwo\n", "it failed (exit status 2):\none\ntwo"),
         ("", "it failed (exit status 2):"),
     ],
@@ -670,4 +681,5 @@ def test_last_words(output, expected):
 
 
 def test_a_command_that_was_ended():
-    assert child.failure("it", -9, "one\n") == "it was ended by signal 9:\none"
+    assert child.failure("it", -9, "one\n") == "it was ended by signal 9: is there enough memory?"
+    assert child.failure("it", -11, "one\n") == "it was ended by signal 11:\none"

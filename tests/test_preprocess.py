@@ -101,6 +101,16 @@ def test_missing_file_and_directory_are_refused(tmp_path):
         open_text(str(tmp_path))
 
 
+def test_an_error_of_reading_names_the_file():
+    def failing():
+        yield b"good\n"
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError) as raised:
+        list(clean_lines(failing(), "some file.txt"))
+    assert raised.value.filename == "some file.txt"
+
+
 def test_pairs_need_partners(tmp_path):
     long, short = str(tmp_path / "long"), str(tmp_path / "short")
     Path(long).write_text("a\nb\nc\nd\n")

@@ -12,6 +12,7 @@ from wfe_plugin.pipeline.child import fairseq_command, run
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
+from wfe_plugin.whole_files import named
 
 # No source is too long: without this, fairseq stops at the length of the training data. As many
 # words as a line of text can have, since a lower-cased character may become two, and one for the
@@ -66,8 +67,9 @@ def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypot
 def lines(decoding: Decoding, treated: Sequence[str]) -> Dict[int, List[Hypothesis]]:
     """Hypotheses for lines that have been treated as the training data were, by number from 0."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
-        file.writelines(line + "\n" for line in treated)
-        file.flush()
+        with named(file.name):
+            file.writelines(line + "\n" for line in treated)
+            file.flush()
         # Lines of similar length are decoded together, within a buffer.
         options = ["--input", file.name, "--buffer-size", str(100 * BATCH)]
         return _decode("interactive", options, decoding)

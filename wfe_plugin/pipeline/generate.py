@@ -25,6 +25,7 @@ from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, ope
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.whole_files import named
 
 SUMMARIES, NBEST, SCORES = "summaries.txt", "nbest.tsv", "scores.json"
 
@@ -209,7 +210,8 @@ class Generation:
         ]
         self.out.mkdir(parents=True, exist_ok=True)
         with work_directory(self.out, ".unfinished-") as work:
-            write(outputs, work)
+            with named(self.args.out):
+                write(outputs, work)
             if self.references:
                 self.score(work)
             for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed

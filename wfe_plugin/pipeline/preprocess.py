@@ -34,6 +34,7 @@ from wfe_plugin.pipeline.treat import (
     pieces_file,
 )
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.whole_files import named
 
 CHUNK = 1000  # line pairs that a worker treats at a time
 
@@ -248,17 +249,18 @@ class Preparation:
 
     def run(self, extra: List[str]) -> None:
         """All steps in turn."""
-        for pairs in self.sets:
-            self.normalize(pairs)
-        if self.settings.bpe != "none":
-            self.learn()
-        for pairs in self.sets:
-            self.segment(pairs)
-        self.binarize(extra)
-        self.keep_plain_text()
-        with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
-            json.dump({**self.description, "report": self.report}, file, indent=2)
-            file.write("\n")
+        with named(self.args.out):  # which people know, unlike the files below
+            for pairs in self.sets:
+                self.normalize(pairs)
+            if self.settings.bpe != "none":
+                self.learn()
+            for pairs in self.sets:
+                self.segment(pairs)
+            self.binarize(extra)
+            self.keep_plain_text()
+            with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
+                json.dump({**self.description, "report": self.report}, file, indent=2)
+                file.write("\n")
 
     def normalize(self, pairs: Pairs) -> None:
         """Tokenise and so on; every line keeps its place, dropped ones as blanks."""
@@ -365,7 +367,9 @@ class Preparation:
             if getattr(args, f"{side}_vocab_size"):
                 command += [f"--nwords{short}", str(getattr(args, f"{side}_vocab_size"))]
         say("binarising with fairseq-preprocess")
-        done = subprocess.run(command + extra, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command + extra, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
+        )
         if done.returncode:
             raise TextError(failure("fairseq-preprocess", done.returncode, done.stdout))
         # What people want from its log: vocabulary sizes, and how much text is unknown.

@@ -13,7 +13,7 @@ import re
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Dict, Iterator, Optional
+from typing import Dict, Optional
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
@@ -21,7 +21,6 @@ from subword_nmt.apply_bpe import BPE
 from wfe_plugin import standard_streams
 from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
-from wfe_plugin.whole_files import named
 
 SIDES = ("source", "target")
 SETTINGS_FILE = "treatment.json"
@@ -185,11 +184,6 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
     return segmenters
 
 
-def input_lines() -> Iterator[str]:
-    with named("standard input"):
-        yield from clean_lines(standard_streams.opened("input").buffer, "<stdin>")
-
-
 def main(argv=None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m wfe_plugin.pipeline.treat",
@@ -209,8 +203,9 @@ def main(argv=None) -> int:
     standard_streams.show_any_text()
     try:
         treatment = Treatment.load(args.directory)
+        text = standard_streams.opened("input").buffer
         with standard_streams.output() as output:
-            for number, line in enumerate(input_lines(), start=1):
+            for number, line in enumerate(clean_lines(text, "<stdin>"), start=1):
                 if len(line) > MAX_CHARACTERS:
                     raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
                 if args.command == "apply":
