@@ -4,11 +4,13 @@ Commands are called in this process. What stays in the files of a command's own 
 repeated here.
 """
 
+import argparse
 import fileinput
 import json
 import logging
 import os
 import pickle
+import re
 import resource
 import shutil
 import sys
@@ -329,6 +331,135 @@ def test_generate(world, capsys, arguments, message):
     refused(generate.main, ["--out", "out", *arguments], message, capsys)
 
 
+def train_record(directory, data):
+    """What train.sh keeps beside a checkpoint."""
+    identity = train.data_identity(json.loads(Path(data, "treatment.json").read_text()))
+    (directory / train.RECORD).write_text(json.dumps({"settings": {"preset": "small", "data": identity}}))
+
+
+def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
+    """Since the training, in the same place, with other words of the same number."""
+    decoded = {number: [Hypothesis(0.0, "a")] for number in range(6)}
+    monkeypatch.setattr(decode, "split", lambda *_: decoded)
+    data, model = tmp_path / "data", tmp_path / "model.pt"
+    shutil.copytree("data", data)
+    torch.save(checkpoint(data), model)
+    train_record(tmp_path, data)
+    generation = ["--model", str(model), "--out", str(tmp_path / "out")]
+    measurement = ["--model", str(model), "--data", str(data)]
+    assert generate.main(generation) == frequencies.main(measurement) == 0
+
+    data.rename(tmp_path / "kept")
+    shutil.copytree("same-size", data)
+    record = json.loads((data / "treatment.json").read_text())
+    (data / "treatment.json").write_text(json.dumps({**record, "text": {"train.source": "another"}}))
+    capsys.readouterr()
+    message = f"{data}: prepared anew, from other text or with other settings, since {model} was trained on it"
+    refused(generate.main, generation, message, capsys)
+    copy = shutil.copytree(data, tmp_path / "copy")
+    refused(generate.main, [*generation, "--data", str(copy)], message, capsys)
+    refused(frequencies.main, measurement, message, capsys)
+    assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
+    (tmp_path / train.RECORD).unlink()  # a bare checkpoint
+    assert generate.main(generation) == 0
+
+
+def test_frequencies_of_other_words(world, capsys):
+    arguments = ["--model", "good.pt", "--data", "same-size"]
+    refused(frequencies.main, arguments, "dict.source.txt: not the vocabulary that", capsys)
+
+
+def test_separators_in_names(world, tmp_path, capsys, monkeypatch):
+    (tmp_path / "c:d").mkdir()
+    for name in ("good.pt", "data"):
+        (tmp_path / "c:d" / name).symlink_to(world / name)
+    arguments = ["--out", "out", "--model", str(world / "good.pt"), "--data", str(tmp_path / "c:d" / "data")]
+    message = "in the name for a separator; please rename it"
+    refused(generate.main, arguments, f"{tmp_path}/c:d/data: fairseq takes ':' {message}", capsys)
+    monkeypatch.chdir(tmp_path / "c:d")
+    arguments = ["--out", "out", "--model", "good.pt", "--data", str(world / "data")]
+    refused(generate.main, arguments, f"{tmp_path}/c:d/good.pt: fairseq takes ':' {message}", capsys)
+
+
+def test_links_as_output(world, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    (tmp_path / "link").symlink_to("nowhere yet")
+    assert generate.main(["--model", "good.pt", "--out", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "nowhere yet" / "summaries.txt").exists() and (tmp_path / "link").is_symlink()
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setattr(decode, "split", None)
+    arguments = ["--model", "good.pt", "--out", str(tmp_path / "circle")]
+    refused(generate.main, arguments, "circle: Too many levels of symbolic links", capsys)
+
+
+def test_references_that_can_be_read_only_once(world, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ["--model", "good.pt", "--out", "out", "--references", str(tmp_path / "pipe")]
+    refused(generate.main, arguments, "pipe: can be read only once; write it to a file first", capsys)
+
+
+@pytest.mark.parametrize("option", ["--input", "--references"])
+def test_what_comes_out_does_not_replace_what_goes_in(world, tmp_path, capsys, monkeypatch, option):
+    text = tmp_path / "summaries.txt"
+    text.write_text("a\n" * 6)
+    (tmp_path / "link").symlink_to(tmp_path)
+    arguments = ["--model", "good.pt", option, str(text), "--out", str(tmp_path / "link")]
+    refused(generate.main, arguments, "summaries.txt: would be replaced by what comes out", capsys)
+
+
+def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
+    """No file of other summaries is beside those that are there, at any moment."""
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "new")] for number in range(6)})
+    replace = Path.replace
+    for renames in range(4):
+        out = tmp_path / str(renames)
+        out.mkdir()
+        for name in (generate.SUMMARIES, generate.NBEST, generate.SCORES):
+            (out / name).write_text("old")
+        calls = []
+
+        def ends(path, target):
+            calls.append(path)
+            if len(calls) > renames:
+                raise KeyboardInterrupt
+            return replace(path, target)
+
+        references = tmp_path / "references"
+        references.write_text("new\n" * 6)
+        monkeypatch.setattr(Path, "replace", ends)
+        # The first one is of the scores, to the directory of unfinished work.
+        assert generate.main(["--model", "good.pt", "--references", str(references), "--out", str(out)]) == 130
+        monkeypatch.setattr(Path, "replace", replace)
+        assert len({"old" in path.read_text() for path in out.iterdir()}) == 1
+        assert (out / generate.SUMMARIES).exists()
+
+
+@pytest.mark.parametrize("words", [["-s", "target"], ["-starget"], ["-t=source"]])
+def test_short_forms_of_options_that_the_scripts_set(world, capsys, words):
+    message = f"--{'source' if words[0].startswith('-s') else 'target'}-lang after --: "
+    refused(generate.main, ["--model", "good.pt", "--out", "out", "--", *words], message, capsys)
+    refused(train.main, ["--data", "data", "--out", "out", "--preset", "small", "--", *words], message, capsys)
+
+
+@pytest.mark.parametrize("task", [None, {}, {"data": None}, argparse.Namespace()])
+def test_a_checkpoint_that_names_no_data(world, tmp_path, capsys, monkeypatch, task):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = task
+    torch.save(state, tmp_path / "odd.pt")
+    arguments = ["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]
+    refused(generate.main, arguments, "odd.pt: does not tell which data it was trained on; name them with", capsys)
+    assert generate.main([*arguments, "--data", "data"]) == 0
+
+
+def test_a_checkpoint_whose_task_is_a_namespace(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = argparse.Namespace(**state["cfg"]["task"])
+    torch.save(state, tmp_path / "odd.pt")
+    assert generate.main(["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]) == 0
+
+
 def test_read_only_output(world, capsys, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
     refused(generate.main, ["--model", "good.pt", "--out", "out"], "not writable; choose another --out", capsys)
@@ -405,6 +536,38 @@ def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
     refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
     refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
     refused(treat.main, ["apply", data], message, capsys)
+
+
+@pytest.mark.parametrize(
+    "keys, value",
+    [
+        (["report"], None),
+        (["report"], 5),
+        (["report", "test"], {}),
+        (["report", "test", "lines"], "x"),
+        (["text"], None),
+        (["text"], 5),
+        (["settings", "source_max_length"], None),
+        (["settings", "target_max_length"], "x"),
+        (["settings", "lowercase"], "yes"),
+        (["settings", "bpe"], "both"),
+    ],
+)
+def test_a_changed_record_of_the_treatment(world, tmp_path, capsys, keys, value):
+    """None: the value is missing."""
+    data = shutil.copytree("data", tmp_path / "data")
+    record = json.loads((data / "treatment.json").read_text())
+    part = record
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    if value is None:
+        del part[keys[-1]]
+    (data / "treatment.json").write_text(json.dumps(record))
+    message = "treatment.json: not a data directory made by preprocess.sh"
+    refused(generate.main, ["--model", "good.pt", "--data", str(data), "--out", "out"], message, capsys)
+    told = refused(train.main, ["--data", str(data), "--out", "out", "--preset", "small"], message, capsys)
+    assert (keys[-1] if keys[-1] != "test" else "lines") in told
 
 
 @pytest.mark.parametrize("suffix", ["bin", "idx"])
@@ -487,6 +650,8 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):  # noqa: F81
     with os.fdopen(read_end) as stream:
         told = stream.read()
     assert status == 1 and "File too large" in told and "Traceback" not in told
+    if command != "experiment":
+        assert re.search(r"error: \S+: (cannot be written \()?File too large", told)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and (out == path or out in path.parents)]
     assert not [path for path in left if not path.name.endswith((".tmp", ".log"))]
 
@@ -499,6 +664,14 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):  # noqa: F81
     [
         ("INFO: x\nusage: fairseq-train\nfairseq-train: error: unrecognized arguments: --foo\n",
          "it failed (exit status 2): unrecognized arguments: --foo"),
+        ("fairseq-train: error: no GPU\n" + "[0]:\n" * 30 + "traceback : To enable traceback see: http\n",
+         "it failed (exit status 2): no GPU"),
+        ("traceback : Signal 15 (SIGTERM) received by PID 3\ntraceback : Signal 9 (SIGKILL) received by PID 4\n====\n",
+         "it failed (exit status 2): one of its processes was ended by signal 9: is there enough memory?"),
+        ("Traceback (most recent call last):\n  raise\nOSError: [Errno 28] No space left on device\n",
+         "it failed (exit status 2): No space left on device"),
+        ("Traceback (most recent call last):\n  raise\nFileNotFoundError: [Errno 2] No such file or directory: 'a b'\n",
+         "it failed (exit status 2): a b: No such file or directory"),
         ("one\ntwo\n", "it failed (exit status 2):\none\ntwo"),
         ("", "it failed (exit status 2):"),
     ],
@@ -508,4 +681,5 @@ def test_last_words(output, expected):
 
 
 def test_a_command_that_was_ended():
-    assert child.failure("it", -9, "one\n") == "it was ended by signal 9:\none"
+    assert child.failure("it", -9, "one\n") == "it was ended by signal 9: is there enough memory?"
+    assert child.failure("it", -11, "one\n") == "it was ended by signal 11:\none"

@@ -1,6 +1,7 @@
 """The command wfe-evaluate, from files to table, JSON and error messages."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -26,6 +27,10 @@ def files(tmp_path, monkeypatch):
 
 def run(*arguments):
     return main(["--rouge", "python", *arguments])
+
+
+def environment(**more):
+    return {"PYTHONPATH": ":".join(path for path in sys.path if path), **more}
 
 
 GIGAWORD = ["--protocol", "gigaword", "--references", "ref.txt", "--hypotheses", "sys.txt"]
@@ -124,6 +129,53 @@ def test_errors_name_the_file_and_leave_no_traceback(files, capsys, arguments, m
     assert error.startswith("wfe-evaluate: error: ") and message in error
 
 
+@pytest.mark.parametrize("name", ["ref.txt", "sys.txt", "oth.txt", "link.txt"])
+def test_results_do_not_replace_what_is_read(files, capsys, name):
+    (files / "link.txt").symlink_to("sys.txt")
+    before = (files / name).read_text()
+    assert run(*GIGAWORD, "--versus", "oth.txt", "--json", name) == 1
+    assert f"--json {name}: is what is to be read; name another file" in capsys.readouterr().err
+    assert (files / name).read_text() == before
+
+
+@pytest.mark.parametrize("more", [[], ["--json", "-"]])
+def test_output_that_is_closed_or_cannot_be_written(files, capsys, monkeypatch, more):
+    with open("/dev/full", "w") as full:
+        for stream, message in ((None, "is closed"), (full, "No space left on device")):
+            monkeypatch.setattr(sys, "stdout", stream)
+            assert run(*GIGAWORD, *more) == 1
+            monkeypatch.undo()
+            monkeypatch.chdir(files)
+            assert capsys.readouterr().err == f"wfe-evaluate: error: standard output: {message}\n"
+        full.flush()  # as when Python ends
+
+
+def test_a_pipe_that_nobody_reads(files):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "wfe_plugin.cli.evaluate", "--rouge", "python", *GIGAWORD]
+    process = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True, env=environment())
+    os.close(write_end)
+    assert process.returncode == 1
+    assert process.stderr == "wfe-evaluate: error: standard output: Broken pipe\n"
+
+
+def test_names_that_the_terminal_cannot_show(files):
+    """They are shown in other words; JSON is UTF-8 anyway, also with a name that is not."""
+    command = [sys.executable, "-m", "wfe_plugin.cli.evaluate", "--rouge", "python", "--protocol", "gigaword"]
+    for name in ("caf\u00e9.txt", os.fsdecode(b"caf\xe9.txt")):
+        os.rename("sys.txt", name)
+        options = ["--references", "ref.txt", "--hypotheses", name]
+        ascii_only = environment(PYTHONIOENCODING="ascii")
+        shown = subprocess.run([*command, *options], env=ascii_only, capture_output=True, check=True).stdout
+        assert ascii(name)[1:-1].encode() in shown
+        for target in ("-", "out.json"):
+            process = subprocess.run([*command, *options, "--json", target], env=ascii_only, capture_output=True, check=True)
+            content = process.stdout if target == "-" else (files / target).read_bytes()
+            assert json.loads(content.decode("utf-8"))["systems"][0]["file"] == name
+        os.rename(name, "sys.txt")
+
+
 @pytest.mark.parametrize("arguments", [[], ["--protocol", "cnn"], [*GIGAWORD, "--rouge", "ruby"]])
 def test_wrong_usage(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
@@ -141,7 +193,6 @@ def test_help_has_an_example(capsys):
 
 def test_runs_as_a_module(files):
     command = [sys.executable, "-m", "wfe_plugin.cli.evaluate", "--rouge", "python", *GIGAWORD]
-    environment_path = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
-    process = subprocess.run(command, capture_output=True, text=True, env=environment_path)
+    process = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert process.returncode == 0, process.stderr
     assert "ROUGE-L" in process.stdout

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from wfe_plugin.pipeline import preprocess, treat
+from wfe_plugin.pipeline import data_directory, preprocess, treat
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text, read_pairs
 from wfe_plugin.pipeline.treat import Settings, Treatment
 
@@ -98,6 +99,16 @@ def test_missing_file_and_directory_are_refused(tmp_path):
         open_text(str(tmp_path / "nothing"))
     with pytest.raises(TextError, match="Is a directory"):
         open_text(str(tmp_path))
+
+
+def test_an_error_of_reading_names_the_file():
+    def failing():
+        yield b"good\n"
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError) as raised:
+        list(clean_lines(failing(), "some file.txt"))
+    assert raised.value.filename == "some file.txt"
 
 
 def test_pairs_need_partners(tmp_path):
@@ -255,18 +266,17 @@ def test_done_is_skipped_changes_are_told_overwrite_replaces(quick, tmp_path, ca
     data = write_sets(tmp_path / "data")
     out = tmp_path / "out"
     assert preprocess.main(options(data, out)) == 0
-    (out / "mark").touch()
     assert preprocess.main(options(data, out)) == 0
-    assert "already there" in capsys.readouterr().out and (out / "mark").exists()
+    assert "already there" in capsys.readouterr().out
 
     assert preprocess.main(options(data, out, "--lowercase")) == 1
     assert "lowercase: False there, True wanted" in capsys.readouterr().err
     (data / "train.title").write_text((data / "train.title").read_text().replace("bank", "banks"))
     assert preprocess.main(options(data, out)) == 1
-    assert "train.target: other text" in capsys.readouterr().err and (out / "mark").exists()
+    assert "train.target: other text" in capsys.readouterr().err and not Treatment.load(out).settings.lowercase
 
     assert preprocess.main(options(data, out, "--lowercase", "--overwrite")) == 0
-    assert not (out / "mark").exists() and Treatment.load(out).settings.lowercase
+    assert Treatment.load(out).settings.lowercase
     assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
 
 
@@ -278,6 +288,101 @@ def test_a_failure_leaves_the_old_data_alone(quick, tmp_path, capsys):
     assert preprocess.main(options(data, out, "--overwrite", "--", "--fail")) == 1
     assert "told to fail" in capsys.readouterr().err
     assert (out / "treatment.json").read_text() == before
+
+
+@pytest.mark.parametrize("name", ["model/checkpoint_best.pt", "notes.txt", "text/train.article", ".hidden"])
+def test_overwrite_spares_what_others_wrote(quick, tmp_path, capsys, name):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out, "--bpe", "joint", "--merges", "30")) == 0
+    kept = out / name
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("precious")
+    assert preprocess.main(options(data, out, "--overwrite")) == 1
+    told = capsys.readouterr().err
+    assert f"{out / name.split('/checkpoint')[0]}: not written by preprocess.sh, and --overwrite would delete it" in told
+    assert kept.read_text() == "precious" and Treatment.load(out).settings.bpe == "joint"
+    kept.unlink()
+    if "/check" in name:
+        kept.parent.rmdir()
+    assert preprocess.main(options(data, out, "--overwrite")) == 0
+    assert Treatment.load(out).settings.bpe == "none"
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_a_failure_of_the_replacement_keeps_the_old_data(quick, tmp_path, capsys, monkeypatch, when):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    before = (out / "treatment.json").read_text()
+    rename, calls = Path.rename, []
+
+    def failing(path, target):
+        calls.append(path)
+        if len(calls) == when:
+            raise OSError(28, "No space left on device", str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    assert preprocess.main(options(data, out, "--lowercase", "--overwrite")) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert (out / "treatment.json").read_text() == before
+    assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
+
+
+def test_a_replacement_that_was_killed(quick, tmp_path, capsys):
+    """Between its two renames: the next run puts the old data back, or removes them if it was after."""
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    old = data_directory.moved_away(out)
+    out.rename(old)
+    assert preprocess.main(options(data, out, "--lowercase")) == 1
+    assert "lowercase: False there, True wanted" in capsys.readouterr().err
+    assert out.exists() and not old.exists()
+    shutil.copytree(out, old)
+    assert preprocess.main(options(data, out)) == 0
+    assert out.exists() and not old.exists()
+
+
+def test_another_run_that_is_faster_is_not_replaced(quick, tmp_path, capsys, monkeypatch):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    run = preprocess.Preparation.run
+
+    def overtaken(preparation, extra):
+        monkeypatch.setattr(preprocess.Preparation, "run", run)
+        run(preparation, extra)
+        assert preprocess.main(options(data, out, "--lowercase")) == 0
+
+    monkeypatch.setattr(preprocess.Preparation, "run", overtaken)
+    assert preprocess.main(options(data, out)) == 1
+    assert "lowercase: True there, False wanted" in capsys.readouterr().err
+    assert Treatment.load(out).settings.lowercase
+    assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
+
+
+def test_the_output_may_be_a_link(quick, tmp_path, capsys, monkeypatch):
+    """To an empty directory, or to one that is not there yet."""
+    data = write_sets(tmp_path / "data")
+    (tmp_path / "empty").mkdir()
+    for target in ("empty", "new"):
+        link = tmp_path / f"link to {target}"
+        link.symlink_to(target)
+        assert preprocess.main(options(data, link)) == 0
+        assert link.is_symlink() and (tmp_path / target / "treatment.json").exists()
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setattr(preprocess, "Preparation", None)  # all that follows is refused before
+    assert preprocess.main(options(data, tmp_path / "circle")) == 1
+    assert "circle: Too many levels of symbolic links" in capsys.readouterr().err
+    (tmp_path / "a,b").mkdir()
+    monkeypatch.chdir(tmp_path / "a,b")
+    assert preprocess.main(options(data, "out")) == 1
+    assert "a,b/out: fairseq-preprocess takes the comma for a separator; please choose" in capsys.readouterr().err
+
+
+def test_text_that_can_be_read_only_once(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    os.mkfifo(tmp_path / "pipe")
+    pipe = ["--train-files", str(tmp_path / "pipe"), str(data / "train.title"), "--valid", str(data / "valid")]
+    assert preprocess.main([*pipe, "--out", str(tmp_path / "out")]) == 1
+    assert "pipe: can be read only once; write it to a file first" in capsys.readouterr().err
 
 
 def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
@@ -318,7 +423,6 @@ def test_bad_input_stops_the_run(quick, tmp_path, capsys, change, message):
         (["--train", "a", "--out", "o"], "--valid"),
         (["--train", "a", "--train-files", "b", "c", "--valid", "v", "--out", "o"], "--train"),
         (["--train", "a", "--valid", "v", "--out", "o", "--merges", "5"], "--merges needs"),
-        (["--train", "a", "--valid", "v", "--out", "o,p"], "comma"),
         (["--train", "a", "--valid", "v", "--out", "o", "--workers", "0"], "invalid positive number"),
     ],
 )
@@ -393,3 +497,30 @@ def test_treat_on_the_command_line(real):
     treated = treat_text("apply", text, "--side", "source")
     assert "@@" in treated
     assert treat_text("undo", treated) == treat_text("plain", text) == "the bank's ## bonds.\n\nbuy more!\n"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_treated_text_is_utf8_in_any_locale(real, environment):
+    command = [sys.executable, "-m", "wfe_plugin.pipeline.treat", "plain", str(real[2])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, input="caf\u00e9\n".encode(), env=environment, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caf\u00e9\n".encode(), b"")
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_treat_without_streams(real, monkeypatch, capsys, name):
+    monkeypatch.setattr(sys, "stdin" if name == "input" else "stdout", None)
+    assert treat.main(["apply", str(real[2])]) == 1
+    assert capsys.readouterr().err == f"treat: error: standard {name}: is closed\n"
+
+
+def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
+    data = write_sets(tmp_path / "data")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert preprocess.main(options(data, tmp_path / "out")) == 1
+        full.flush()  # as when Python ends
+    assert capsys.readouterr().err == "preprocess: error: standard output: No space left on device\n"

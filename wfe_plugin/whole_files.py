@@ -7,13 +7,12 @@ from typing import Iterator
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Let errors name *path* that name no file, such as that of a full disk."""
+def named(name) -> Iterator[None]:
+    """Errors of writing, such as that the disk is full, tell the name: they do not by themselves."""
     try:
         yield
     except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
+        error.filename = error.filename or str(name)
         raise
 
 
@@ -37,7 +36,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     with written_whole(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+        # A file's name that is not UTF-8 itself may be part of the text.
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, content) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from wfe_plugin import whole_files
+from wfe_plugin import standard_streams, whole_files
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.repetition import Repetition, repetition
 from wfe_plugin.evaluation.rouge import IMPLEMENTATIONS, RougeResult, rouge
 from wfe_plugin.evaluation.rouge_protocol import MEASURES, METRICS, PROTOCOLS
 from wfe_plugin.evaluation.significance import PairedDifference, paired_bootstrap
 from wfe_plugin.evaluation.text_files import read_parallel
+from wfe_plugin.pipeline.errors import told
 
 DESCRIPTION = """\
 Score summaries as the literature does, and show how much they repeat themselves
@@ -100,17 +102,32 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
+    standard_streams.show_any_text()
     try:
+        inputs = [*options.references, options.hypotheses, *filter(None, [options.versus])]
+        refuse_to_replace(options.json, inputs)
         evaluation = evaluate(options)
-        if options.json != "-":
-            print(as_table(evaluation))
-        if options.json:
-            write_json(as_dictionary(evaluation), options.json)
-        sys.stdout.flush()  # a full disk is noticed here
+        show(as_table(evaluation), as_dictionary(evaluation), options.json)
     except (EvaluationError, OSError) as error:  # OSError: no room for temporary files
-        print(f"wfe-evaluate: error: {error}", file=sys.stderr)
+        print(f"wfe-evaluate: error: {told(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def refuse_to_replace(target: str | None, inputs: Iterable[str | Path]) -> None:
+    """Results must not take the place of what they were made from."""
+    for path in inputs:
+        if target and os.path.exists(target) and os.path.exists(path) and os.path.samefile(target, path):
+            raise EvaluationError(f"--json {target}: is what is to be read; name another file")
+
+
+def show(table: str, content: dict, target: str | None) -> None:
+    """Results for people, for programs or both, as --json says."""
+    if target != "-":
+        with standard_streams.output() as output:
+            print(table, file=output)
+    if target:
+        write_json(content, target)
 
 
 def evaluate(options: argparse.Namespace) -> Evaluation:
@@ -247,7 +264,9 @@ def as_dictionary(evaluation: Evaluation) -> dict:
 def write_json(content: dict, target: str) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if target == "-":
-        sys.stdout.write(text)
+        with standard_streams.output() as output:
+            # JSON is UTF-8, whatever the terminal's encoding is.
+            output.buffer.write(text.encode("utf-8", "backslashreplace"))
         return
     path = Path(target)
     try:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from wfe_plugin.cli.evaluate import write_json
+from wfe_plugin import standard_streams
+from wfe_plugin.cli.evaluate import refuse_to_replace, show
 from wfe_plugin.evaluation.confusion import ESTIMATES, TRUE_COUNTS, FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.frequencies import measure_frequencies
+from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.errors import PipelineError, told
 
 DESCRIPTION = """\
@@ -32,17 +36,20 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
+    standard_streams.show_any_text()
     try:
+        refuse_to_replace(options.json, read_files(options))
         report = measure_frequencies(options.model, options.data, options.split)
-        if options.json != "-":
-            print(as_text(report))
-        if options.json:
-            write_json(as_dictionary(report), options.json)
-        sys.stdout.flush()
+        show(as_text(report), as_dictionary(report), options.json)
     except (EvaluationError, PipelineError, OSError) as error:
         print(f"wfe-frequencies: error: {told(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def read_files(options: argparse.Namespace) -> list[Path]:
+    model, data = Path(options.model), Path(options.data)
+    return [model, model / checkpoints.BEST, *data.glob("dict.*"), *data.glob(f"{glob.escape(options.split)}.*")]
 
 
 def as_text(report: FrequencyReport) -> str:

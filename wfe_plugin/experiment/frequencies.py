@@ -12,6 +12,7 @@ from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 
 
 def measure_frequencies(
@@ -29,7 +30,9 @@ def measure_frequencies(
         path = path / checkpoints.BEST
     if not path.is_file():
         raise EvaluationError(f"{path}: no such checkpoint")
-    checkpoints.load(path)  # says in plain words what is wrong with it
+    trained_on = data_directory(checkpoints.load(path))  # which says in plain words what is wrong with it
+    if trained_on:
+        check_vocabularies(path.absolute(), trained_on, Path(data))
     try:
         models, _, task = checkpoint_utils.load_model_ensemble_and_task(
             [str(path)], arg_overrides={"data": str(data)}

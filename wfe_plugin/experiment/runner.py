@@ -34,7 +34,7 @@ from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.experiment.versions import versions
 from wfe_plugin.pipeline import generate, train
-from wfe_plugin.pipeline.base_model import RECORD
+from wfe_plugin.pipeline.record import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
 SETTINGS_FILE = "treatment.json"

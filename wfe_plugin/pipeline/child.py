@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -10,6 +11,7 @@ from typing import Callable, List, Optional, Sequence
 
 from wfe_plugin.pipeline.errors import PipelineError
 
+OUT_OF_MEMORY = ": is there enough memory?"
 ROOT = Path(__file__).resolve().parents[2]  # what wfe_plugin is imported from
 
 
@@ -38,7 +40,7 @@ def run(
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
-    last_lines = deque(maxlen=15)
+    last_lines = deque(maxlen=100)
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -61,9 +63,20 @@ def run(
 
 
 def failure(name: str, status: int, output: str) -> str:
-    """What a failed command has said: its last line if that is meant for users, else the last lines."""
+    """What a failed command has said: in one line if there is one that is meant for users, else its last lines."""
     lines = output.rstrip().splitlines()
     how = f"was ended by signal {-status}" if status < 0 else f"failed (exit status {status})"
-    if lines and re.match(r"fairseq-\w+: error: ", lines[-1]):
-        return f"{name} {how}: {lines[-1].split(': error: ', 1)[1]}"
+    if status == -signal.SIGKILL:  # of which it could not say anything
+        return f"{name} {how}{OUT_OF_MEMORY}"
+    meant = [line for line in lines if re.match(r"fairseq-\w+: error: ", line)]  # torchrun goes on after it
+    if meant:
+        return f"{name} {how}: {meant[-1].split(': error: ', 1)[1]}"
+    ended = re.findall(r"Signal (\d+) \(SIG\w+\) received by PID", output)  # torchrun names the first one last
+    if ended:
+        why = OUT_OF_MEMORY if ended[-1] == "9" else ""
+        return f"{name} {how}: one of its processes was ended by signal {ended[-1]}{why}"
+    system = re.fullmatch(r"\w+Error: \[Errno \d+\] ([^:]+)(?:: '(.*)')?", lines[-1]) if lines else None
+    if system:
+        where = f"{system[2]}: " if system[2] else ""
+        return f"{name} {how}: {where}{system[1]}"
     return "\n".join([f"{name} {how}:", *lines[-15:]])

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
+from wfe_plugin import standard_streams
 from wfe_plugin.cli.user_dir import user_dir
 from wfe_plugin.pipeline.child import fairseq_command, run
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
+from wfe_plugin.whole_files import named
 
 # No source is too long: without this, fairseq stops at the length of the training data. As many
 # words as a line of text can have, since a lower-cased character may become two, and one for the
@@ -65,8 +67,9 @@ def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypot
 def lines(decoding: Decoding, treated: Sequence[str]) -> Dict[int, List[Hypothesis]]:
     """Hypotheses for lines that have been treated as the training data were, by number from 0."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
-        file.writelines(line + "\n" for line in treated)
-        file.flush()
+        with named(file.name):
+            file.writelines(line + "\n" for line in treated)
+            file.flush()
         # Lines of similar length are decoded together, within a buffer.
         options = ["--input", file.name, "--buffer-size", str(100 * BATCH)]
         return _decode("interactive", options, decoding)
@@ -81,7 +84,7 @@ def _decode(command: str, options: List[str], decoding: Decoding) -> Dict[int, L
         if not match:
             # How long the search took; wfe-experiment reads it, too.
             if re.search(r"Translated [\d,]+ sentences", line):
-                print(line.rstrip("\n"), flush=True)
+                standard_streams.say(line.rstrip("\n"))
             return
         number = int(match[2])
         if match[1] == "S":

@@ -3,6 +3,8 @@
 import json
 import re
 
+from wfe_plugin import standard_streams
+
 
 class Display:
     """Writes fairseq's output to the log, and what people want to see of it to the terminal."""
@@ -37,4 +39,4 @@ class Display:
 
 def say(message: str) -> None:
     """Progress, for people."""
-    print(f"train: {message}", flush=True)
+    standard_streams.say(f"train: {message}")

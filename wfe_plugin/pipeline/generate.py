@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+from wfe_plugin import standard_streams
 from wfe_plugin.cli import evaluate
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
@@ -20,9 +21,11 @@ from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, refuse_managed, split_options
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text, refuse_pipe
+from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
-from wfe_plugin.pipeline.work_directory import work_directory
+from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.whole_files import named
 
 SUMMARIES, NBEST, SCORES = "summaries.txt", "nbest.tsv", "scores.json"
 
@@ -125,29 +128,30 @@ def find_models(names: str) -> List[Path]:
             path = path / checkpoints.BEST
             if not path.exists():
                 raise PipelineError(f"{name}: holds no {checkpoints.BEST}: has train.sh finished?")
+        refuse_separator(path)
         paths.append(path)
     return paths
 
 
-def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
-    """As far as it can be known: other words of the same number would give nonsense without an error."""
-    for side in SIDES:
-        own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
-        if own.is_file() and given.is_file() and own.read_bytes() != given.read_bytes():
-            raise PipelineError(
-                f"{given}: not the vocabulary that {model} was trained with, {own}; prepare the data "
-                f"with that one (preprocess.sh ... -- --srcdict {trained_on}/dict.{SIDES[0]}.txt "
-                f"--tgtdict {trained_on}/dict.{SIDES[1]}.txt)"
-            )
+def refuse_separator(path: Path) -> None:
+    if os.pathsep in str(path):
+        raise PipelineError(f"{path}: fairseq takes {os.pathsep!r} in the name for a separator; please rename it")
 
 
 def check_writable(out: Path) -> None:
     """Now, and not after an hour of decoding."""
-    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    there = next(path for path in (out, *out.parents) if path.exists())
     if not there.is_dir():
         raise PipelineError(f"{there}: is no directory; choose another --out")
     if not os.access(there, os.W_OK):
         raise PipelineError(f"{there}: not writable; choose another --out")
+
+
+def refuse_to_replace(inputs: List[str], out: Path) -> None:
+    """Summaries of summaries would take the place of what they were made from."""
+    for path in inputs:
+        if os.path.realpath(path) in [str(out / name) for name in (SUMMARIES, NBEST, SCORES)]:
+            raise PipelineError(f"{path}: would be replaced by what comes out; choose another --out")
 
 
 class Generation:
@@ -157,13 +161,22 @@ class Generation:
         self.args = args
         models = find_models(args.model)
         states = [checkpoints.load(path) for path in models]
-        trained_on = [Path(os.path.abspath(state["cfg"]["task"]["data"])) for state in states]
+        trained_on = [data_directory(state) for state in states]
         self.data = Path(os.path.abspath(args.data)) if args.data else trained_on[0]
+        if self.data is None:
+            raise PipelineError(f"{models[0]}: does not tell which data it was trained on; name them with --data")
+        refuse_separator(self.data)
         self.treatment = Treatment.load(self.data)
         for model, data in zip(models, trained_on):
-            check_vocabularies(model, data, self.data)
+            if data:
+                check_vocabularies(model, data, self.data)
+        self.references = args.references or []
+        for path in self.references:
+            refuse_pipe(path)
         if args.out:  # there is none with --time-only
-            check_writable(Path(args.out))
+            self.out = resolved(args.out)
+            check_writable(self.out)
+            refuse_to_replace([*self.references, *filter(None, [args.input])], self.out)
         without = [path for path, state in zip(models, states) if not checkpoints.has_wfe(state)]
         mode = args.decoding or ("off" if without else "full")
         if without and mode not in ("off", "oracle"):
@@ -180,7 +193,6 @@ class Generation:
             extra,
             on_sentence=self.show,
         )
-        self.references = args.references or []
 
     def run(self) -> None:
         if self.args.time_only:
@@ -196,16 +208,17 @@ class Generation:
             [Hypothesis(score, self.treatment.undo(text)) for score, text in hypotheses[number]]
             for number in range(self.count)
         ]
-        out = Path(self.args.out)
-        out.mkdir(parents=True, exist_ok=True)
-        with work_directory(out, ".unfinished-") as work:
-            write(outputs, work)
+        self.out.mkdir(parents=True, exist_ok=True)
+        with work_directory(self.out, ".unfinished-") as work:
+            with named(self.args.out):
+                write(outputs, work)
             if self.references:
                 self.score(work)
-            (out / SCORES).unlink(missing_ok=True)  # of other summaries
-            for name in (SUMMARIES, NBEST, SCORES):
+            for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed
+                (self.out / name).unlink(missing_ok=True)
+            for name in (SUMMARIES, SCORES, NBEST):
                 if (work / name).exists():
-                    (work / name).replace(out / name)
+                    (work / name).replace(self.out / name)
         say(f"done: {len(outputs)} summaries in {self.args.out}")
 
     def for_text(self) -> Dict[int, List[Hypothesis]]:
@@ -273,7 +286,7 @@ class Generation:
         # The name under which the user will find the file.
         systems = [replace(found.systems[0], file=os.path.join(self.args.out, SUMMARIES))]
         found = replace(found, systems=systems)
-        print(evaluate.as_table(found), flush=True)
+        standard_streams.say(evaluate.as_table(found))
         evaluate.write_json(evaluate.as_dictionary(found), str(directory / SCORES))
 
     def show(self, done: int) -> None:
@@ -292,7 +305,7 @@ def write(outputs: List[List[Hypothesis]], directory: Path) -> None:
 
 def say(message: str) -> None:
     """Progress, for people."""
-    print(f"generate: {message}", flush=True)
+    standard_streams.say(f"generate: {message}")
 
 
 def refuse_size_of_nothing(extra: List[str]) -> None:

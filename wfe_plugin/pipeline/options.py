@@ -5,6 +5,9 @@ from typing import List, Sequence, Tuple
 from wfe_plugin.pipeline.errors import PipelineError
 
 
+SHORT_FORMS = {"-s": "--source-lang", "-t": "--target-lang"}  # of fairseq's options; a value may follow at once
+
+
 def positive(text: str) -> int:
     """For argparse: a whole number from 1."""
     value = int(text)
@@ -47,6 +50,8 @@ def refuse_managed(extra: Sequence[str], managed: Sequence[str], script: str) ->
     """Refuse fairseq options that would pull the rug from under `script`."""
     for word in extra:
         name = word.split("=")[0]
+        if SHORT_FORMS.get(word[:2]) in managed:
+            name = SHORT_FORMS[word[:2]]
         # fairseq accepts abbreviations: "--max-ep" is "--max-epoch".
         if name in managed or len(name) > 4 and any(option.startswith(name) for option in managed):
             raise PipelineError(f"{name} after --: {script} sets this itself; see {script} --help")

@@ -18,9 +18,11 @@ from typing import Iterable, Iterator, List, NamedTuple, Tuple
 
 from subword_nmt.learn_bpe import learn_bpe
 
+from wfe_plugin import standard_streams
 from wfe_plugin.pipeline.child import failure
+from wfe_plugin.pipeline.data_directory import already_done, put_in_place, settle
 from wfe_plugin.pipeline.errors import told
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, read_pairs, sha256
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, read_pairs, refuse_pipe, sha256
 from wfe_plugin.pipeline.treat import (
     SETTINGS_FILE,
     SIDES,
@@ -31,7 +33,8 @@ from wfe_plugin.pipeline.treat import (
     load_segmenters,
     pieces_file,
 )
-from wfe_plugin.pipeline.work_directory import work_directory
+from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.whole_files import named
 
 CHUNK = 1000  # line pairs that a worker treats at a time
 
@@ -149,8 +152,6 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
             parser.error(f"exactly one of --{name} and --{name}-files is needed, once")
     if args.merges and args.bpe == "none":
         parser.error("--merges needs --bpe joint or --bpe separate")
-    if "," in args.out:
-        parser.error("--out must not contain a comma: fairseq-preprocess takes it for a separator")
     return args, extra
 
 
@@ -206,33 +207,6 @@ def describe(args: argparse.Namespace, extra: List[str], sets: List[Pairs]) -> d
     }
 
 
-def already_done(out: Path, description: dict, overwrite: bool) -> bool:
-    """Whether `out` holds just what is wanted. Raises if it holds something else."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return False
-    try:
-        stored = json.loads((out / SETTINGS_FILE).read_text(encoding="utf-8"))
-        changes = [
-            f"  {key}: " + ("other text" if part == "text" else f"{old.get(key)} there, {new.get(key)} wanted")
-            for part, new in description.items()
-            for old in [stored[part]]
-            for key in {**old, **new}
-            if old.get(key) != new.get(key)
-        ]
-    except (OSError, ValueError, KeyError, AttributeError):
-        # Also with --overwrite: this may be the user's home directory.
-        raise TextError(f"{out}: exists and was not made by preprocess.sh; please choose another --out") from None
-    if changes and not overwrite:
-        raise TextError(
-            "\n".join(
-                [f"{out}: was prepared from other text or with other settings:"]
-                + changes
-                + ["Models trained on it depend on it: choose another --out, or replace it with --overwrite"]
-            )
-        )
-    return not overwrite
-
-
 # Each worker process builds its tools once, here, instead of receiving them with every chunk.
 _treatment: Treatment
 
@@ -275,18 +249,18 @@ class Preparation:
 
     def run(self, extra: List[str]) -> None:
         """All steps in turn."""
-        for pairs in self.sets:
-            self.normalize(pairs)
-        if self.settings.bpe != "none":
-            self.learn()
-        for pairs in self.sets:
-            self.segment(pairs)
-        self.binarize(extra)
-        self.keep_plain_text()
-        self.description["report"] = self.report
-        with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
-            json.dump(self.description, file, indent=2)
-            file.write("\n")
+        with named(self.args.out):  # which people know, unlike the files below
+            for pairs in self.sets:
+                self.normalize(pairs)
+            if self.settings.bpe != "none":
+                self.learn()
+            for pairs in self.sets:
+                self.segment(pairs)
+            self.binarize(extra)
+            self.keep_plain_text()
+            with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
+                json.dump({**self.description, "report": self.report}, file, indent=2)
+                file.write("\n")
 
     def normalize(self, pairs: Pairs) -> None:
         """Tokenise and so on; every line keeps its place, dropped ones as blanks."""
@@ -393,7 +367,9 @@ class Preparation:
             if getattr(args, f"{side}_vocab_size"):
                 command += [f"--nwords{short}", str(getattr(args, f"{side}_vocab_size"))]
         say("binarising with fairseq-preprocess")
-        done = subprocess.run(command + extra, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command + extra, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
+        )
         if done.returncode:
             raise TextError(failure("fairseq-preprocess", done.returncode, done.stdout))
         # What people want from its log: vocabulary sizes, and how much text is unknown.
@@ -462,7 +438,7 @@ def fairseq_preprocess() -> str:
 
 def say(message: str) -> None:
     """Progress, for people."""
-    print(f"preprocess: {message}", flush=True)
+    standard_streams.say(f"preprocess: {message}")
 
 
 def tell(pairs: Pairs, report: dict, kept: int, pieces: dict) -> None:
@@ -477,18 +453,17 @@ def tell(pairs: Pairs, report: dict, kept: int, pieces: dict) -> None:
             say(f"  {len(numbers)} {problem}, {fate}: line {shown} of {pairs.source}")
 
 
-def replace(new: Path, out: Path, work: Path) -> None:
-    """Put the finished directory in its place, moving an old one out of the way first."""
-    if out.exists():
-        out.rename(work / "old")
-    new.rename(out)
-
-
 def run(argv: List[str]) -> None:
     """Parse, check whether anything is to do, and do it in a directory beside the final one."""
     args, extra = parse(argv)
     sets = list_sets(args)
-    out = Path(os.path.abspath(args.out))
+    for pairs in sets:
+        refuse_pipe(pairs.source)
+        refuse_pipe(pairs.target)
+    out = resolved(args.out)
+    if "," in str(out):
+        raise TextError(f"{out}: fairseq-preprocess takes the comma for a separator; please choose another --out")
+    settle(out)
     description = describe(args, extra, sets)
     if already_done(out, description, args.overwrite):
         say(f"{args.out}: already there, from the same text and settings (--overwrite makes it anew)")
@@ -497,7 +472,9 @@ def run(argv: List[str]) -> None:
     with work_directory(out.parent, f".{out.name}.unfinished-") as work:
         preparation = Preparation(args, sets, description, work)
         preparation.run(extra)
-        replace(preparation.data, out, work)
+        # Another run may have been faster.
+        if not already_done(out, description, args.overwrite):
+            put_in_place(preparation.data, out, args.overwrite)
     say(f"done: {args.out}")
 
 

@@ -1,7 +1,10 @@
 """Read text files line by line and refuse, with file and line, what would spoil training."""
 
 import hashlib
+import os
 from typing import BinaryIO, Iterator, Tuple
+
+from wfe_plugin.whole_files import named
 
 # A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
 MAX_CHARACTERS = 20_000
@@ -21,7 +24,7 @@ def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     byte-order mark vanish. Every other Unicode space counts as a blank, because fairseq
     splits words there too.
     """
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(_raw_lines(stream, name), start=1):
         if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise TextError(f"{name}:1: looks like UTF-16; please convert the file to UTF-8")
         if b"\0" in raw:
@@ -35,6 +38,11 @@ def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         yield " ".join(line.translate(_CONTROL).split())
 
 
+def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    with named(name):
+        yield from stream
+
+
 def open_text(path: str) -> BinaryIO:
     """Open `path` for `clean_lines`, turning every failure into a TextError."""
     try:
@@ -46,6 +54,12 @@ def open_text(path: str) -> BinaryIO:
         stream.close()
         raise TextError(f"{path}: the file is empty")
     return stream
+
+
+def refuse_pipe(path: str) -> None:
+    """For what is read twice. What the shell makes of <(...) is a pipe, too."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise TextError(f"{path}: can be read only once; write it to a file first")
 
 
 def read_pairs(source: str, target: str) -> Iterator[Tuple[str, str]]:

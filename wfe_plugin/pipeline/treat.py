@@ -13,11 +13,12 @@ import re
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Dict, Optional, TextIO
+from typing import Dict, Optional
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
+from wfe_plugin import standard_streams
 from wfe_plugin.pipeline.errors import told
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
 
@@ -90,8 +91,9 @@ class Treatment:
         """Read back what preprocess.sh left in `directory`."""
         path = Path(directory, SETTINGS_FILE)
         try:
-            stored = json.loads(path.read_text(encoding="utf-8"))["settings"]
-            settings = Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            check_record(stored)
+            settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TextError(f"{path}: not a data directory made by preprocess.sh ({error})") from None
         try:
@@ -145,6 +147,27 @@ class Treatment:
         return self.undo(self.normalize(line))
 
 
+def check_record(record: dict) -> None:
+    """Raise ValueError, KeyError or TypeError if what preprocess.sh noted is not as it writes it."""
+
+    def check(part: dict, key: str, kind: type) -> None:
+        if not isinstance(part[key], kind):
+            raise ValueError(f"{key} is {part[key]!r}")
+
+    for key in ("settings", "text", "report"):
+        check(record, key, dict)
+    for field in fields(Settings):
+        check(record["settings"], field.name, field.type)
+    for side in SIDES:
+        check(record["settings"], f"{side}_max_length", int)
+    for name, numbers in record["report"].items():
+        check(record["report"], name, dict)
+        for key in ("lines", "empty", "too_long"):
+            check(numbers, key, int)
+    if record["settings"]["bpe"] not in ("none", "joint", "separate"):
+        raise ValueError(f"bpe is {record['settings']['bpe']!r}")
+
+
 def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> Dict[str, BPE]:
     """One BPE segmenter for each side.
 
@@ -161,7 +184,7 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
     return segmenters
 
 
-def main(argv=None, output: TextIO = sys.stdout) -> int:
+def main(argv=None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m wfe_plugin.pipeline.treat",
         description="Apply the treatment of a prepared data directory to new text, or undo it on model output.",
@@ -177,17 +200,20 @@ def main(argv=None, output: TextIO = sys.stdout) -> int:
         if name == "apply":
             command.add_argument("--side", choices=SIDES, default="source", help="default: %(default)s")
     args = parser.parse_args(argv)
+    standard_streams.show_any_text()
     try:
         treatment = Treatment.load(args.directory)
-        for number, line in enumerate(clean_lines(sys.stdin.buffer, "<stdin>"), start=1):
-            if len(line) > MAX_CHARACTERS:
-                raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
-            if args.command == "apply":
-                line = treatment.apply(line, args.side)
-            else:
-                line = getattr(treatment, args.command)(line)
-            output.write(line + "\n")
-        output.flush()
+        text = standard_streams.opened("input").buffer
+        with standard_streams.output() as output:
+            for number, line in enumerate(clean_lines(text, "<stdin>"), start=1):
+                if len(line) > MAX_CHARACTERS:
+                    raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
+                if args.command == "apply":
+                    line = treatment.apply(line, args.side)
+                else:
+                    line = getattr(treatment, args.command)(line)
+                # Not as the terminal has it: the text for models is UTF-8.
+                output.buffer.write(line.encode("utf-8") + b"\n")
     except (TextError, OSError) as error:
         print(f"treat: error: {told(error)}", file=sys.stderr)
         return 1

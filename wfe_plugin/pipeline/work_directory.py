@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import Iterator
 
 
+def resolved(name: str) -> Path:
+    """Where the directory is, or will be: the end of symbolic links, also of those that lead to nothing yet."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(name)  # fails for links in a circle, which realpath does not mind
+    return Path(os.path.realpath(name))
+
+
 @contextmanager
 def work_directory(parent: Path, prefix: str) -> Iterator[Path]:
     """A new directory in `parent`, removed in the end.
