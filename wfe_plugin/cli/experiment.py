@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from wfe_plugin import standard_streams
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.experiment.config import ConfigError, read_experiment
 from wfe_plugin.experiment.lock import alone_in
@@ -115,6 +116,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
+    standard_streams.show_any_text()
     # A terminated run must end its children like an interrupted one.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -6,11 +6,12 @@ import re
 import time
 from pathlib import Path
 
+from wfe_plugin import standard_streams
 from wfe_plugin.experiment.commands import Command, last_output
 
 
 def say(message: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')}  {message}", flush=True)
+    standard_streams.say(f"{time.strftime('%H:%M:%S')}  {message}")
 
 
 class Progress:

@@ -30,7 +30,12 @@ def load(path) -> dict:
         state = torch.load(path, map_location="cpu")
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
         raise PipelineError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not isinstance(state.get("cfg"), dict):
+    if (
+        not isinstance(state, dict)
+        or not isinstance(state.get("cfg"), dict)
+        or not isinstance(state.get("model"), dict)
+        or not all(isinstance(name, str) for name in state["model"])
+    ):
         raise PipelineError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
     return state
 
