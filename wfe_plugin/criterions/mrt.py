@@ -105,7 +105,9 @@ class MRTCriterion(NLLWithWFECriterion):
         **options,
     ):
         super().__init__(task, **options)
-        require(mrt_size >= 1, "--mrt-size", mrt_size, "1 or more")
+        # fairseq searches no wider, and draws no more.
+        most = len(task.target_dictionary) - 1
+        require(1 <= mrt_size <= most, "--mrt-size", mrt_size, f"from 1 to {most}, one less than the vocabulary has")
         require(mrt_alpha > 0, "--mrt-alpha", mrt_alpha, "more than 0")
         require(mrt_nll_weight >= 0, "--mrt-nll-weight", mrt_nll_weight, "0 or more")
         require(mrt_max_length >= 1, "--mrt-max-length", mrt_max_length, "1 or more")
@@ -113,6 +115,11 @@ class MRTCriterion(NLLWithWFECriterion):
             raise ValueError(
                 f"--mrt-bounded with --wfe-decoding {task.cfg.wfe_decoding}: there is no estimate "
                 "to draw within; leave one out"
+            )
+        if mrt_bounded and task.has_estimate is False:
+            raise ValueError(
+                "--mrt-bounded: the model has no WFE sub-model (--without-wfe, or --arch), and no estimate "
+                "to draw within; leave it out"
             )
         self.task = task
         dictionary = task.target_dictionary

@@ -1,6 +1,7 @@
 """Summarization with word-frequency estimation, for all of fairseq's commands."""
 
 from dataclasses import dataclass, field
+from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
@@ -16,6 +17,7 @@ from wfe_plugin.generation.scorer import WFESequenceScorer
 from wfe_plugin.generation.shortlist import output_layer_name
 from wfe_plugin.generation.values import refuse_impossible_values
 from wfe_plugin.method.bound import DECODING_MODES
+from wfe_plugin.models.wfe_model import WFEModel
 from wfe_plugin.option_values import require
 
 
@@ -54,6 +56,7 @@ class SummarizationWFETask(TranslationTask):
     """fairseq's translation task, decoding within estimated word frequencies."""
 
     cfg: SummarizationWFEConfig
+    has_estimate: Optional[bool] = None  # whether the model has that was built last
 
     @classmethod
     def load_dictionary(cls, filename):
@@ -82,6 +85,17 @@ class SummarizationWFETask(TranslationTask):
                 f"{self.cfg.data}: the set {split!r} is empty, damaged or cut short: "
                 "binarise it again"
             ) from None
+
+    def build_model(self, cfg, from_checkpoint=False):
+        model = super().build_model(cfg, from_checkpoint)
+        self.has_estimate = getattr(model, "wfe_head", None) is not None
+        return model
+
+    def begin_epoch(self, epoch, model):
+        """Refuses here what the first batch would: for an error in a batch fairseq leaves a crash.pt."""
+        super().begin_epoch(epoch, model)
+        if isinstance(model, WFEModel):
+            model.refuse_to_learn_untrained()
 
     def can_reuse_epoch_itr(self, dataset):
         """Whether batches are kept for later epochs: of the data sets on disk alone.
