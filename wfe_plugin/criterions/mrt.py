@@ -11,7 +11,11 @@ from fairseq.data import data_utils
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig, NLLWithWFECriterion
+from wfe_plugin.criterions.nll_wfe import (
+    NLLWithWFEConfig,
+    NLLWithWFECriterion,
+    log_probs,
+)
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.sampling import draw_quickly
 from wfe_plugin.generation.scorer import bound_of
@@ -258,7 +262,7 @@ class MRTCriterion(NLLWithWFECriterion):
             logits = net_output[0].view(-1, net_output[0].size(-1))
             nll = nll_of_tokens_in_place(logits, target.view(-1), self.padding_idx)
             return -nll.view(target.shape).sum(dim=1)
-        lprobs = model.get_normalized_probs(net_output, log_probs=True)
+        lprobs = log_probs(model, net_output)
         log_p = lprobs.gather(2, target.unsqueeze(2)).squeeze(2).float()
         return log_p.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
 
