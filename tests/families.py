@@ -54,6 +54,6 @@ def toy_of_architecture(architecture: str, family: str, task, seed: int, weight_
     model = ARCH_MODEL_REGISTRY[architecture]
     parser = ArgumentParser(argument_default=SUPPRESS)  # as in fairseq's commands
     model.add_args(parser)
-    settings = parser.parse_args([], Namespace(dropout=0.1, **SIZES[family], **config))
+    settings = parser.parse_args([], Namespace(**{"dropout": 0.1, **SIZES[family], **config}))
     ARCH_CONFIG_REGISTRY[architecture](settings)
     return random_model(model, settings, task, seed, 0.8 * weight_scale)

@@ -22,7 +22,9 @@ import torch
 from fairseq import options, tasks
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq_cli import generate as fairseq_generate
+from fairseq_cli import interactive as fairseq_interactive
 from fairseq_cli import preprocess as fairseq_preprocess
+from fairseq_cli import train as fairseq_train
 from fairseq_cli import validate as fairseq_validate
 from omegaconf import OmegaConf
 from test_preprocess import quick, write_sets  # noqa: F401  (quick is a fixture)
@@ -211,6 +213,14 @@ def fairseq(main, parser, *arguments):
         (["--path", "good.pt", "--temperature", "0"], "--temperature must be greater than 0"),
         (["--path", "good.pt", "--max-source-positions", "2"], "Size of sample #0 is invalid"),
         (["--path", "good.pt", "--min-len", "9", "--max-len-b", "5"], "--min-len 9 is larger than the maximum"),
+        (["--path", "good.pt", "--seed", "-1"], "--seed is -1; it must be from 0 to 4294967295"),
+        (["--path", "good.pt", "--max-tokens", "2"], "Sentences lengths should not exceed max_tokens=2"),
+        (["--path", "good.pt", "--post-process", "none_such"], "Unknown post_process option: none_such"),
+        (["--path", "good.pt", "--lm-path", "good.pt"], "--lm-path: is no language model"),
+        (["--path", "good.pt", "--model-overrides", "5"], "--model-overrides is '5'; it must be a dictionary"),
+        (["--path", "good.pt", "--model-overrides", "{"], "--model-overrides is '{'; it must be a dictionary"),
+        (["--path", "good.pt", "--model-overrides", "{'encoder_layers': 2}"], "weights do not fit the options of the model"),
+        (["--path", "good.pt", "--wfe-decoding", "off", "--min-len", "9", "--max-len-b", "5"], "min_len cannot be larger"),
     ],
 )
 def test_fairseq_generate(world, arguments, message):
@@ -240,6 +250,63 @@ def test_data_for_fairseq_generate(world, monkeypatch, data, message):
     with pytest.raises(Exception) as raised:
         fairseq_generate.main(convert_namespace_to_omegaconf(args))
     assert message in plain_errors.message(raised.value)
+
+
+SMALL = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "adam", "--max-epoch", "1", "--cpu", "--no-save"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--seed", "-1"], "--seed is -1; it must be from 0 to 4294967295"),
+        (["--adam-betas", "x"], "--adam-betas is 'x'; it must be two numbers"),
+        (["--update-freq", "0"], "--update-freq is 0; it must be 1 or more"),
+        (["--log-interval", "0"], "--log-interval is 0; it must be 1 or more"),
+        (["--lr-scheduler", "cosine"], "Either --max_update or --lr-period-updates must be set"),
+        (["--finetune-from-model", "nowhere.pt"], "--finetune-from-model nowhere.pt does not exist"),
+        (["--restore-file", "list.pt"], "holds no model that can be used here"),
+        (["--best-checkpoint-metric", "none_such"], "it must be one of what validation tells: loss, nll_loss, wfe_loss"),
+        (["--criterion", "ctc"], "--criterion ctc cannot be used with this task"),
+        (["--criterion", "mrt", "--mrt-size", "3", "--mrt-bounded", "--without-wfe"], "--mrt-bounded: the model has no"),
+        (["--wfe-only"], "--wfe-only: name the trained model by --finetune-from-model"),
+        (["--arch", "transformer_lm"], "--arch: such a model is for another task, which has the option --tokens-per-sample"),
+        (["--arch", "ras_elman", "--kernel-size", "100000000001"], "--arch ras_elman cannot be built with its options"),
+        (["--arch", "fconv", "--encoder-layers", "x"], "--arch fconv cannot be built with its options"),
+        (["--arch", "transformer", "--encoder-attention-heads", "3"], "--arch transformer cannot be built"),
+    ],
+)
+def test_fairseq_train(world, tmp_path, arguments, message):
+    out = ["--save-dir", str(tmp_path)]
+    assert message in fairseq(fairseq_train.main, options.get_training_parser(), *SMALL, *out, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_of_options_that_fairseq_evaluates():
+    with pytest.raises(SyntaxError) as raised:
+        options.parse_args_and_arch(options.get_training_parser(), ["data", "--arch", "transformer", "--lr", "[0.1"])
+    assert plain_errors.message(raised.value) == "argument --lr: invalid value: '[0.1'"
+
+
+def test_what_is_missing_on_the_machine():
+    def told(error):
+        with pytest.raises(type(error)) as raised:
+            raise error
+        return plain_errors.message(raised.value)
+
+    assert told(AssertionError("Torch not compiled with CUDA enabled")).startswith("no GPU can be used here: leave out --fp16")
+    assert told(RuntimeError("DefaultCPUAllocator: can't allocate memory")).startswith("not enough memory: use a smaller")
+
+
+def test_what_a_tokenizer_lacks(world):
+    given = ["--path", "good.pt", "--bpe", "subword_nmt", "--batch-size", "1"]
+    assert fairseq(fairseq_interactive.main, options.get_interactive_generation_parser(), *given) == "--bpe-codes is missing: give it"
+
+
+def test_validation_without_a_size_of_batches(world):
+    args = options.parse_args_and_arch(options.get_validation_parser(), ["data", *TASK, "--path", "good.pt"])
+    with pytest.raises(AssertionError) as raised:
+        fairseq_validate.main(convert_namespace_to_omegaconf(args))
+    assert plain_errors.message(raised.value) == "Must specify batch size either with --max-tokens or --batch-size"
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -5,12 +5,15 @@ import math
 import pytest
 import torch
 from families import each_family, toy_of
+from fairseq.criterions.adaptive_loss import AdaptiveLoss
 from fairseq.logging import metrics
 from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 from literal_search import LiteralSearch
 from toy import toy_batch, toy_model, toy_sources, toy_task
 
-from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
+from wfe_plugin.criterions.mrt import MRTCriterion
+from wfe_plugin.criterions.nll_unlikelihood import NLLWithUnlikelihoodCriterion
+from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion, log_probs
 from wfe_plugin.models.wfe_model import ESTIMATORS
 
 WORDS = 8
@@ -168,3 +171,45 @@ def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary(family, es
 def test_values_out_of_range_are_refused_by_name(option, value):
     with pytest.raises(ValueError, match="--" + option.replace("_", "-")):
         criterion_of(toy_task(WORDS), **{option: value})
+
+
+def gradients(criterion, model, batch):
+    model.zero_grad()
+    loss, _, _ = criterion(model, batch)
+    loss.backward()
+    return loss.item(), {name: weights.grad.clone() for name, weights in model.named_parameters() if weights.grad is not None}
+
+
+def test_an_adaptive_softmax_learns_as_by_fairseq():
+    """Without a word whose place in its class is that of padding in the vocabulary: fairseq leaves it out."""
+    task = toy_task(30)
+    options = dict(adaptive_softmax_cutoff="8,16", decoder_embed_dim=16, dropout=0.0, without_wfe=True)
+    model = toy_of("transformer", task, **options).train()
+    batch = toy_batch(task, SOURCES, [[4, 5, 4, 20], [7, 30, 31], [8, 12]])
+    found, ours = gradients(criterion_of(task), model, batch)
+    expected, theirs = gradients(AdaptiveLoss(task, sentence_avg=True), model, batch)
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        assert torch.allclose(ours[name], theirs[name], atol=1e-5), name
+
+
+@pytest.mark.parametrize(
+    "criterion, options",
+    [(NLLWithWFECriterion, dict(label_smoothing=0.1)), (NLLWithUnlikelihoodCriterion, {}), (MRTCriterion, dict(mrt_max_length=4))],
+)  # fmt: skip
+def test_an_adaptive_softmax_learns_by_all_criteria(criterion, options):
+    task = toy_task(30)
+    model = toy_of("transformer", task, adaptive_softmax_cutoff="8,16", decoder_embed_dim=16).train()
+    batch = toy_batch(task, SOURCES, [[4, 5, 4, 9], [7, 17], [33, 17]])
+    _, found = gradients(criterion(task, **options), model, batch)
+    assert found.keys() == dict(model.named_parameters()).keys()
+
+
+def test_log_probabilities_of_an_adaptive_softmax():
+    task = toy_task(30)
+    model = toy_of("transformer", task, adaptive_softmax_cutoff="8,16", decoder_embed_dim=16)
+    net_output = model(**toy_batch(task, SOURCES, TARGETS)["net_input"])
+    with torch.no_grad():
+        expected = model.get_normalized_probs(net_output, log_probs=True)
+    assert torch.allclose(log_probs(model, net_output), expected, atol=1e-5)

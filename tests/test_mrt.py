@@ -205,6 +205,22 @@ def test_no_bound_to_draw_within(decoding):
         criterion_of(toy_task(WORDS, wfe_decoding=decoding), mrt_bounded=True)
 
 
+def test_outputs_within_an_estimate_need_one():
+    task = toy_task(WORDS)
+    task.has_estimate = False  # as after building a model without
+    criterion_of(task)
+    with pytest.raises(ValueError, match="--mrt-bounded: the model has no WFE sub-model"):
+        criterion_of(task, mrt_bounded=True)
+
+
+@pytest.mark.parametrize("size", [0, WORDS + 4, 100_000_000])
+def test_as_many_outputs_as_fairseq_draws(size):
+    task = toy_task(WORDS)
+    assert criterion_of(task, mrt_size=WORDS + 3).size == WORDS + 3
+    with pytest.raises(ValueError, match=f"--mrt-size is {size}; it must be from 1 to 11"):
+        criterion_of(task, mrt_size=size)
+
+
 def test_validation_tells_what_beam_search_gives():
     task = toy_task(WORDS, wfe_decoding="gate")
     model, batch = toy_model(task, 1), toy_batch(task, SOURCES, TARGETS)

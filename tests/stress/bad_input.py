@@ -265,6 +265,10 @@ def spoil_data(world: World) -> None:
         directory = copy(f"dictionary-{name}")
         for side in ("source", "target"):
             (directory / f"dict.{side}.txt").write_bytes(content)
+    directory = copy("dictionary-short")
+    for side in ("source", "target"):
+        path = directory / f"dict.{side}.txt"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
     (copy("broken-treatment") / "treatment.json").write_text("{")
     (world.folder / "file").write_text("a file\n")
     make(world.folder / "empty-directory")
@@ -455,8 +459,12 @@ def data_cases(w: World):
                 yield Case("wfe-experiment", f"prepared {kind}", [config], told, out=out / "report.md")
 
 
+    arguments = [w.folder / "dictionary-short", *TASK, *TRAINING, *TINY, "--save-dir", out]
+    yield Case("fairseq-train", "data dictionary-short", arguments, "dict.source.txt", out=out)
+
+
 TRAINING_VALUES = {
-    "--wfe-weight": ["-1", "nan", "x"],
+    "--wfe-weight": ["-1", "nan", "inf", "x"],
     "--wfe-over-cost": ["-0.2", "nan"],
     "--wfe-under-cost": ["-1", "nan"],
     "--wfe-epsilon": ["-0.25", "nan"],
@@ -475,12 +483,52 @@ TRAINING_VALUES = {
     "--criterion": ["none_such"],
     "--none-such": ["1"],
     "--batch-size": ["0", "-1"],
+    "--batch-size-valid": ["0"],
+    "--max-tokens": ["0", "-1"],
+    "--update-freq": ["0", "-1"],
+    "--log-interval": ["0"],
+    "--num-workers": ["-1"],
+    "--seed": ["-1", "99999999999"],
+    "--adam-betas": ["x", "(2,3)"],
+    "--lr": ["[0.1", "x"],
+    "--best-checkpoint-metric": ["none_such"],
+    "--finetune-from-model": ["nowhere.pt"],
 }
+# Of training, with the options that they need; what is said comes last.
+TRAINING_WORDS = [
+    *((["--arch", "wfe_transformer_small", f"{option}={value}"], option) for option, value in (
+        ("--encoder-layers", "-1"), ("--encoder-layers", "0"), ("--encoder-ffn-embed-dim", "0"), ("--encoder-layerdrop", "2"),
+        ("--dropout", "nan"), ("--dropout", "1.5"), ("--attention-dropout", "2"), ("--encoder-attention-heads", "3"),
+        ("--encoder-attention-heads", "0"), ("--encoder-embed-dim", "0"),
+    )),
+    *((["--arch", "wfe_fconv_small", f"{option}={value}"], option) for option, value in (
+        ("--encoder-layers", "[(512,3"), ("--encoder-layers", "x"), ("--encoder-layers", "[]"), ("--encoder-layers", "3"),
+        ("--encoder-layers", "[(0,3)]"), ("--decoder-layers", "[(64,0)]"), ("--decoder-attention", "x"),
+        ("--decoder-attention", "[True]"), ("--encoder-embed-dim", "0"), ("--decoder-out-embed-dim", "0"), ("--dropout", "2"),
+    )),
+    (["--arch", "wfe_transformer_small", "--adaptive-softmax-cutoff", "5"], None),
+    (["--arch", "wfe_transformer_small", "--adaptive-softmax-cutoff", "500"], "--arch wfe_transformer_small"),
+    (["--arch", "ras_elman_small", "--kernel-size", "10000001"], "--arch ras_elman_small"),
+    (["--arch", "abs_small", "--criterion", "mrt", "--mrt-bounded"], "--mrt-bounded"),
+    (["--criterion", "mrt", "--mrt-bounded", "--without-wfe"], "--mrt-bounded"),
+    (["--criterion", "mrt", "--mrt-alpha", "inf"], "finite"),
+    (["--criterion", "mrt", "--mrt-size", "100000000"], "--mrt-size"),
+    (["--wfe-only"], "--finetune-from-model"),
+    (["--wfe-new-head"], "--finetune-from-model"),
+    (["--eval-bleu", "--eval-bleu-args", "{"], "--eval-bleu-args"),
+    (["--eval-bleu", "--eval-bleu-args", "[1]"], "--eval-bleu-args"),
+    (["--eval-bleu", "--eval-bleu-detok", "none"], "--eval-bleu-detok"),
+    (["--arch", "transformer_lm"], "--arch: such a model is for another task"),
+    (["--criterion", "ctc"], "--criterion ctc"),
+    (["--lr-scheduler", "cosine"], "--lr-period-updates"),
+    (["--tpu"], "torch_xla"),
+    (["--fp16"], "--fp16"),
+]  # fmt: skip
 DECODING_VALUES = {
     "--wfe-decoding": ["none_such"],
     "--beam": ["0", "-1", "x"],
     "--nbest": ["0", "9"],
-    "--temperature": ["0", "-1"],
+    "--temperature": ["0", "-1", "inf", "nan"],
     "--word-cap": ["-1", "x"],
     "--repetition-penalty": ["0.5", "-1", "nan", "inf"],
     "--frequency-penalty": ["-1", "nan", "inf"],
@@ -493,13 +541,27 @@ DECODING_VALUES = {
     "--max-len-b": ["-1"],
     "--lenpen": ["nan", "inf"],
     "--unkpen": ["nan"],
-    "--sampling-topk": ["-3"],
+    "--sampling-topk": ["-3", "1000000"],
     "--sampling-topp": ["2"],
     "--diverse-beam-groups": ["3"],
     "--none-such": ["1"],
     "--batch-size": ["0"],
     "--prefix-size": ["-1"],
+    "--max-len-a": ["nan", "inf", "-1"],
+    "--diversity-rate": ["nan"],
+    "--seed": ["-1"],
+    "--model-overrides": ["5", "{"],
 }
+# Of fairseq-generate, with what is said.
+DECODING_WORDS = [
+    (["--retain-iter-history"], "--retain-iter-history"),
+    (["--print-step"], "--print-step"),
+    (["--post-process", "none_such"], "none_such"),
+    (["--num-workers", "-1"], "--num-workers"),
+    (["--max-tokens", "2"], "max_tokens"),
+    (["--model-overrides", "{'encoder_hidden_size': 5}"], "do not fit the options"),
+    (["--print-alignment", "soft"], None),
+]
 
 
 def option_cases(w: World):
@@ -512,6 +574,17 @@ def option_cases(w: World):
             if value in ("-1", "-0.25", "0.5", "0", "none_such", "1"):
                 arguments = [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY, f"{option}={value}"]
                 yield Case("train.sh", f"{option} {value}", arguments, said, out=w.open / "new" / "checkpoint1.pt")
+    for words, said in TRAINING_WORDS:
+        tiny = [] if "--arch" in words else TINY
+        arguments = [w.data, *TASK, *TRAINING, *tiny, "--save-dir", out, *words]
+        yield Case("fairseq-train", " ".join(words), arguments, said, out=out)
+    arguments = [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9]
+    for words, said in DECODING_WORDS:
+        yield Case("fairseq-generate", " ".join(words), [*arguments, *words], said)
+    for words, said in {"--print-alignment soft": "--print-alignment soft", "--bpe subword_nmt": "--bpe-codes"}.items():
+        yield Case("fairseq-interactive", words, [*arguments, *words.split()], said, stdin=b"a b\n")
+    yield Case("fairseq-generate", "--lm-path", [*arguments, "--lm-path", w.folder / "good.pt"], "--lm-path")
+    yield Case("fairseq-validate", "no size of batches", arguments[:-2], "--batch-size")
     for value in ("-1", "nan"):
         arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, "--criterion", "nll_unlikelihood"]
         yield Case("fairseq-train", f"unlikelihood {value}", [*arguments, f"--unlikelihood-weight={value}"], "--unlikelihood-weight", out=out)

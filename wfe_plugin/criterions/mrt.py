@@ -11,7 +11,11 @@ from fairseq.data import data_utils
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig, NLLWithWFECriterion
+from wfe_plugin.criterions.nll_wfe import (
+    NLLWithWFEConfig,
+    NLLWithWFECriterion,
+    log_probs,
+)
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.sampling import draw_quickly
 from wfe_plugin.generation.scorer import bound_of
@@ -105,7 +109,9 @@ class MRTCriterion(NLLWithWFECriterion):
         **options,
     ):
         super().__init__(task, **options)
-        require(mrt_size >= 1, "--mrt-size", mrt_size, "1 or more")
+        # fairseq searches no wider, and draws no more.
+        most = len(task.target_dictionary) - 1
+        require(1 <= mrt_size <= most, "--mrt-size", mrt_size, f"from 1 to {most}, one less than the vocabulary has")
         require(mrt_alpha > 0, "--mrt-alpha", mrt_alpha, "more than 0")
         require(mrt_nll_weight >= 0, "--mrt-nll-weight", mrt_nll_weight, "0 or more")
         require(mrt_max_length >= 1, "--mrt-max-length", mrt_max_length, "1 or more")
@@ -113,6 +119,11 @@ class MRTCriterion(NLLWithWFECriterion):
             raise ValueError(
                 f"--mrt-bounded with --wfe-decoding {task.cfg.wfe_decoding}: there is no estimate "
                 "to draw within; leave one out"
+            )
+        if mrt_bounded and task.has_estimate is False:
+            raise ValueError(
+                "--mrt-bounded: the model has no WFE sub-model (--without-wfe, or --arch), and no estimate "
+                "to draw within; leave it out"
             )
         self.task = task
         dictionary = task.target_dictionary
@@ -251,7 +262,7 @@ class MRTCriterion(NLLWithWFECriterion):
             logits = net_output[0].view(-1, net_output[0].size(-1))
             nll = nll_of_tokens_in_place(logits, target.view(-1), self.padding_idx)
             return -nll.view(target.shape).sum(dim=1)
-        lprobs = model.get_normalized_probs(net_output, log_probs=True)
+        lprobs = log_probs(model, net_output)
         log_p = lprobs.gather(2, target.unsqueeze(2)).squeeze(2).float()
         return log_p.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
 

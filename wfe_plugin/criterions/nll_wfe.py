@@ -16,7 +16,7 @@ from torch import Tensor
 from wfe_plugin.criterions.finite import describe_non_finite
 from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
-from wfe_plugin.method.likelihood import nll_in_place
+from wfe_plugin.method.likelihood import adaptive_log_probs, nll_in_place
 from wfe_plugin.method.loss import wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 from wfe_plugin.option_values import require
@@ -112,7 +112,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         if self.uses_up_logits(model, net_output[0]):
             loss = nll = self.nll_of_logits(net_output[0], target)
         else:
-            lprobs = model.get_normalized_probs(net_output, log_probs=True)
+            lprobs = log_probs(model, net_output)
             loss, nll = self.nll_loss(
                 lprobs.view(-1, lprobs.size(-1)), target.reshape(-1)
             )
@@ -140,7 +140,6 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     def uses_up_logits(self, model, logits: Tensor) -> bool:
         """Whether the plain NLL is all that looks at the logits, and is to be learnt from."""
-        decoder = getattr(model, "decoder", None)
         return (
             not self.needs_lprobs
             and self.label_smoothing == 0
@@ -148,7 +147,7 @@ class NLLWithWFECriterion(FairseqCriterion):
             and logits.requires_grad
             # Half precision is for fairseq's own softmax, in float32.
             and logits.dtype in (torch.float32, torch.float64)
-            and getattr(decoder, "adaptive_softmax", None) is None
+            and adaptive_softmax_of(model) is None
         )
 
     def nll_of_logits(self, logits: Tensor, target: Tensor) -> Tensor:
@@ -234,6 +233,18 @@ class NLLWithWFECriterion(FairseqCriterion):
     @staticmethod
     def logging_outputs_can_be_summed() -> bool:
         return True
+
+
+def adaptive_softmax_of(model) -> Optional[torch.nn.Module]:
+    return getattr(getattr(model, "decoder", None), "adaptive_softmax", None)
+
+
+def log_probs(model, net_output) -> Tensor:
+    """log P of all words, (sentences, length, vocabulary), also where it is to be learnt from."""
+    adaptive_softmax = adaptive_softmax_of(model)
+    if adaptive_softmax is not None and torch.is_grad_enabled():
+        return adaptive_log_probs(adaptive_softmax, net_output[0])
+    return model.get_normalized_probs(net_output, log_probs=True)
 
 
 def pending_estimate(net_output) -> Optional[PendingEstimate]:

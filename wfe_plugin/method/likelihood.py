@@ -1,6 +1,7 @@
-"""Negative log-likelihood of large vocabularies in little time and memory."""
+"""Negative log-likelihood of large vocabularies in little time and memory; and of an adaptive softmax."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 # Logits in a slice of tokens: few enough for the cache of a processor.
@@ -60,3 +61,24 @@ class _NLLInPlace(torch.autograd.Function):
         if of_loss.ne(1).any():  # or a pass over all of it would change nothing
             gradient.mul_(of_loss.unsqueeze(-1))
         return gradient, None, None
+
+
+def adaptive_log_probs(softmax: torch.nn.Module, features: Tensor) -> Tensor:
+    """log P of all words by fairseq's adaptive softmax, to learn from.
+
+    The same as its own `get_log_prob`, which writes over what the gradient is computed from, and with
+    the dropout that it has where it is trained by fairseq's `adaptive_loss`.
+
+    Args:
+        features: (sentences, length, size)
+
+    Returns:
+        (sentences, length, vocabulary), float32
+    """
+    flat = softmax.dropout_module(features.flatten(end_dim=1))
+    head, *tails = (
+        F.log_softmax(layer(flat), dim=-1, dtype=torch.float32) for layer in (softmax.head, *softmax.tail)
+    )
+    words, classes = head[:, : softmax.cutoff[0]], head[:, softmax.cutoff[0] :].split(1, dim=1)
+    whole = torch.cat((words, *(of_class + tail for of_class, tail in zip(classes, tails))), dim=1)
+    return whole.view(*features.shape[:2], -1)

@@ -1,6 +1,6 @@
 """What every model of this folder refuses, and how it says so."""
 
-from typing import Iterable
+from typing import Iterable, Mapping
 
 import torch
 from fairseq.models import FairseqEncoderDecoderModel
@@ -8,12 +8,24 @@ from fairseq.models import FairseqEncoderDecoderModel
 from wfe_plugin.option_values import require
 
 
-def refuse_impossible_sizes(cfg, names: Iterable[str]) -> None:
-    """Refuse sizes that torch would refuse without naming the option, or take for none."""
+def option_of(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def refuse_impossible_sizes(cfg, names: Iterable[str], rates: Iterable[str] = ("dropout",)) -> None:
+    """Refuse sizes, and rates of dropout, that torch would refuse without naming the option, or take for none."""
     for name in names:
         value = getattr(cfg, name)
-        require(value >= 1, "--" + name.replace("_", "-"), value, "1 or more")
-    require(0 <= cfg.dropout < 1, "--dropout", cfg.dropout, "in [0, 1)")
+        require(value >= 1, option_of(name), value, "1 or more")
+    for name in rates:
+        value = getattr(cfg, name)
+        require(0 <= value < 1, option_of(name), value, "in [0, 1)")
+
+
+def refuse_what_are_no_weights(state_dict: Mapping) -> None:
+    for name, weights in state_dict.items():
+        if not isinstance(name, str) or not torch.is_tensor(weights):
+            raise ValueError(f"the checkpoint's model is damaged: its {name!r} is no named tensor; take another one")
 
 
 class ChecksWeights:
@@ -23,7 +35,8 @@ class ChecksWeights:
     """
 
     def load_state_dict(self, state_dict, *args, **kwargs):
-        """As fairseq's, but says when the vocabulary does not fit or training had diverged."""
+        """As fairseq's, but says when the vocabulary or a size does not fit or training had diverged."""
+        refuse_what_are_no_weights(state_dict)
         for side, name in (("source", "encoder"), ("target", "decoder")):
             stored = state_dict.get(f"{name}.embed_tokens.weight")
             words = len(getattr(self, name).dictionary)
@@ -39,7 +52,17 @@ class ChecksWeights:
                     f"the model's weights are not finite ({name}): its training has "
                     "diverged, or the file is damaged; take an earlier checkpoint"
                 )
-        return super().load_state_dict(state_dict, *args, **kwargs)
+        try:
+            return super().load_state_dict(state_dict, *args, **kwargs)
+        except RuntimeError as error:
+            what, *details = str(error).splitlines()
+            if not what.startswith("Error(s) in loading state_dict") or not details:
+                raise
+            more = f"; {len(details) - 1} more such" if len(details) > 1 else ""
+            raise ValueError(
+                "the checkpoint's weights do not fit the options of the model: give those that it was trained "
+                f"with, --arch and the sizes in particular ({details[0].strip()[:200]}{more})"
+            ) from None
 
 
 class CheckedEncoderDecoderModel(ChecksWeights, FairseqEncoderDecoderModel):

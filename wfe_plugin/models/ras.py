@@ -32,7 +32,7 @@ from typing import Tuple
 import torch
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
-from fairseq.models.lstm import Embedding, Linear, LSTMCell
+from fairseq.models.lstm import Linear, LSTMCell
 from torch import Tensor, nn
 
 from wfe_plugin.models.attentive import (

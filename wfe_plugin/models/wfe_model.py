@@ -190,11 +190,8 @@ class WFEModel(ChecksWeights):
             says besides, and `wfe`, the :class:`PendingEstimate` of the batch (None in
             a model without the WFE sub-model)
         """
-        if self.training and self.wfe.to_be_added and not self.is_loaded:
-            raise ValueError(
-                f"{self.wfe.to_be_added}: name the trained model by "
-                "--finetune-from-model, which must exist"
-            )
+        if self.training:
+            self.refuse_to_learn_untrained()
         encoder_out = self.encoder(src_tokens, src_lengths=src_lengths)
         logits, extra = self.decoder(prev_output_tokens, encoder_out=encoder_out)
         if not isinstance(extra, dict):
@@ -203,6 +200,14 @@ class WFEModel(ChecksWeights):
         if self.wfe_head is not None:
             pending = self.read_frequencies(encoder_out, src_tokens)
         return logits, {**extra, "wfe": pending}
+
+    def refuse_to_learn_untrained(self) -> None:
+        """Raise if the sub-model is to be added to a trained model, and none was loaded."""
+        if self.wfe.to_be_added and not self.is_loaded:
+            raise ValueError(
+                f"{self.wfe.to_be_added}: name the trained model by "
+                "--finetune-from-model, which must exist"
+            )
 
     def read_frequencies(self, encoder_out, src_tokens: Tensor) -> PendingEstimate:
         """What the WFE sub-model reads in the encoder's states."""

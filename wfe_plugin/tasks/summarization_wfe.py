@@ -1,8 +1,17 @@
 """Summarization with word-frequency estimation, for all of fairseq's commands."""
 
+import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Iterator, Optional
 
+from fairseq.data.encoders import TOKENIZER_REGISTRY
 from fairseq.dataclass import ChoiceEnum
+from fairseq.models import (
+    ARCH_MODEL_REGISTRY,
+    MODEL_REGISTRY,
+    FairseqLanguageModel,
+)
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
@@ -16,6 +25,7 @@ from wfe_plugin.generation.scorer import WFESequenceScorer
 from wfe_plugin.generation.shortlist import output_layer_name
 from wfe_plugin.generation.values import refuse_impossible_values
 from wfe_plugin.method.bound import DECODING_MODES
+from wfe_plugin.models.wfe_model import WFEModel
 from wfe_plugin.option_values import require
 
 
@@ -49,11 +59,16 @@ class SummarizationWFEConfig(AlternativesConfig, TranslationConfig):
     )
 
 
+class UnknownWords(ValueError, RuntimeError):
+    """Numbers beyond a vocabulary. For all but a RuntimeError, fairseq-train would leave a crash.pt."""
+
+
 @register_task("summarization_wfe", dataclass=SummarizationWFEConfig)
 class SummarizationWFETask(TranslationTask):
     """fairseq's translation task, decoding within estimated word frequencies."""
 
     cfg: SummarizationWFEConfig
+    has_estimate: Optional[bool] = None  # whether the model has that was built last
 
     @classmethod
     def load_dictionary(cls, filename):
@@ -83,6 +98,20 @@ class SummarizationWFETask(TranslationTask):
                 "binarise it again"
             ) from None
 
+    def build_model(self, cfg, from_checkpoint=False):
+        refuse_models_without_a_source(getattr(cfg, "_name", None) or getattr(cfg, "arch", None))
+        if self.cfg.eval_bleu:
+            refuse_impossible_bleu(self.cfg)
+        model = super().build_model(cfg, from_checkpoint)
+        self.has_estimate = getattr(model, "wfe_head", None) is not None
+        return model
+
+    def begin_epoch(self, epoch, model):
+        """Refuses here what the first batch would: for an error in a batch fairseq leaves a crash.pt."""
+        super().begin_epoch(epoch, model)
+        if isinstance(model, WFEModel):
+            model.refuse_to_learn_untrained()
+
     def can_reuse_epoch_itr(self, dataset):
         """Whether batches are kept for later epochs: of the data sets on disk alone.
 
@@ -108,9 +137,7 @@ class SummarizationWFETask(TranslationTask):
         of a start in the first epoch.
         """
         kwargs["required_batch_size_multiple"] = 1
-        sentences = kwargs.get("max_sentences")
-        if sentences is not None:
-            require(sentences >= 1, "--batch-size", sentences, "1 or more")
+        self.refuse_impossible_batches(dataset, **kwargs)
         made_once = not (
             kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         )
@@ -125,6 +152,43 @@ class SummarizationWFETask(TranslationTask):
             iterator.reuse_dataloader = False
         return iterator
 
+    def refuse_impossible_batches(self, dataset, max_sentences=None, max_tokens=None, num_workers=0, **others) -> None:
+        training = self.datasets.get(getattr(self.cfg, "train_subset", None))
+        suffix = "" if training is None or dataset is training else "-valid"
+        for option, value in (("--batch-size", max_sentences), ("--max-tokens", max_tokens)):
+            if value is not None:
+                require(value >= 1, option + suffix, value, "1 or more")
+        require(num_workers >= 0, "--num-workers", num_workers, "0 or more")
+
+    def train_step(self, sample, *args, **kwargs):
+        with self.unknown_words_told(sample):
+            return super().train_step(sample, *args, **kwargs)
+
+    def valid_step(self, sample, *args, **kwargs):
+        with self.unknown_words_told(sample):
+            return super().valid_step(sample, *args, **kwargs)
+
+    def inference_step(self, generator, models, sample, *args, **kwargs):
+        with self.unknown_words_told(sample):
+            return super().inference_step(generator, models, sample, *args, **kwargs)
+
+    @contextmanager
+    def unknown_words_told(self, sample) -> Iterator[None]:
+        """Says so if an error comes from words that are not in the vocabulary, which are not looked for otherwise."""
+        try:
+            yield
+        except (IndexError, RuntimeError):
+            for side, tokens, dictionary in (
+                (self.cfg.source_lang, sample["net_input"]["src_tokens"], self.source_dictionary),
+                (self.cfg.target_lang, sample.get("target"), self.target_dictionary),
+            ):
+                if tokens is not None and tokens.max() >= len(dictionary):
+                    raise UnknownWords(
+                        f"{self.cfg.data}: has words that are not in dict.{side}.txt (number {tokens.max()} of "
+                        f"{len(dictionary)}), which must be that of the binarised data: binarise them again"
+                    ) from None
+            raise
+
     def build_generator(
         self,
         models,
@@ -138,12 +202,13 @@ class SummarizationWFETask(TranslationTask):
         So a hub model takes `translate(..., wfe_decoding="off")`, and validation
         `--eval-bleu-args '{"wfe_decoding": "bound"}'`.
         """
-        refuse_impossible_values(args)
+        refuse_impossible_values(args, len(self.target_dictionary))
         decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
         bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
         shortlist = getattr(args, "wfe_shortlist", self.cfg.wfe_shortlist)
         alternatives = requested_alternatives(self.cfg, args, self.target_dictionary)
         refuse_shortlists_that_cannot_work(shortlist, models, args, decoding)
+        refuse_other_language_models((extra_gen_cls_kwargs or {}).get("lm_model"))
         unchanged = decoding == "off" and not alternatives.options()
         if unchanged or seq_gen_cls is not None:
             return super().build_generator(
@@ -246,6 +311,34 @@ def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -
             )
     for model in models:
         output_layer_name(model.decoder)
+
+
+def refuse_other_language_models(model) -> None:
+    if model is not None and not isinstance(model, FairseqLanguageModel):
+        raise ValueError("--lm-path: is no language model of fairseq, but one that reads a source")
+
+
+def refuse_models_without_a_source(architecture: Optional[str]) -> None:
+    model = ARCH_MODEL_REGISTRY.get(architecture) or MODEL_REGISTRY.get(architecture)
+    if model is not None and issubclass(model, FairseqLanguageModel):
+        raise ValueError(f"--arch {architecture} is a language model, which reads no source: choose an encoder-decoder")
+
+
+def refuse_impossible_bleu(cfg: SummarizationWFEConfig) -> None:
+    for option, text in (
+        ("--eval-bleu-args", cfg.eval_bleu_args),
+        ("--eval-bleu-detok-args", cfg.eval_bleu_detok_args),
+    ):
+        try:
+            given = json.loads(text)
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise ValueError(f"{option} is {text!r}; it must be a JSON object, for example '{{\"beam\": 5}}'")
+    if cfg.eval_bleu_detok not in TOKENIZER_REGISTRY:
+        raise ValueError(
+            f"--eval-bleu-detok is {cfg.eval_bleu_detok}; it must be one of {', '.join(sorted(TOKENIZER_REGISTRY))}"
+        )
 
 
 def refuse_models_that_lack_something(
