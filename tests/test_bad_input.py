@@ -271,7 +271,7 @@ SMALL = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "ad
         (["--wfe-only"], "--wfe-only: name the trained model by --finetune-from-model"),
         (["--arch", "transformer_lm"], "--arch: such a model is for another task, which has the option --tokens-per-sample"),
         (["--arch", "ras_elman", "--kernel-size", "100000000001"], "--arch ras_elman cannot be built with its options"),
-        (["--arch", "fconv", "--encoder-layers", "x"], "--arch fconv cannot be built with its options"),
+        (["--arch", "fconv", "--encoder-layers", "x"], "an option is 'x'; it must be a value that can be read without running code"),
         (["--arch", "transformer", "--encoder-attention-heads", "3"], "--arch transformer cannot be built"),
     ],
 )

@@ -119,7 +119,7 @@ def test_training_and_decoding(data, tmp_path, preset, capfd):
 @pytest.mark.parametrize("preset", TABLE3)
 def test_commands_say_nothing_of_wfe(data, preset):
     training = train.Training(*train.parse(options(data, data.parent / "new", preset=preset)))
-    words = training.command(train.Progress())
+    words = training.command(train.Progress(), None)
     assert not [word for word in words if word in ("--without-wfe", "--wfe-estimator", "--wfe-only")]
     assert training.record["settings"]["baseline"]
 

@@ -26,4 +26,7 @@ def read_literal(text: str):
     try:
         return value(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
-        raise ValueError(f"{str(text)[:100]!r}: no list or value that can be read without running code") from None
+        raise ValueError(
+            f"an option is {str(text)[:100]!r}; it must be a value that can be read without running code, "
+            "such as '[(128, 3)] * 3'"
+        ) from None

@@ -242,6 +242,11 @@ def spoil_checkpoints(world: World) -> None:
     victim = str(world.folder / "VICTIM")
     torch.save({**state, "model": Hostile("open", victim)}, world.folder / "hostile.pt")
     torch.save({**state, "extra_state": Hostile("system", victim)}, world.folder / "hostile-state.pt")
+    # fairseq's fconv evaluates these options.
+    convolutional = state_of([str(world.data), "--task", "translation", "--arch", "fconv", "-s", "source", "-t", "target",
+                              "--encoder-layers", "[(8, 3)]", "--decoder-layers", "[(8, 3)]"])  # fmt: skip
+    convolutional["cfg"]["model"].encoder_layers = f"[(8, 3)] if open({victim!r}, 'w') else []"
+    torch.save(convolutional, world.folder / "hostile-options.pt")
     old = {"_use_new_zipfile_serialization": False}
     torch.save({**state, "cfg": Hostile("system", victim)}, world.folder / "hostile-old.pt", **old)
 
@@ -353,13 +358,13 @@ def text_cases(w: World):
 def checkpoint_cases(w: World):
     damaged = {"cut": "damaged", "empty": "damaged", "text": "damaged", "list": "no model of fairseq", "bare": "no model of fairseq",
                "no-cfg": "no model of fairseq", "hostile": "would call", "hostile-state": "would call", "hostile-old": "would call",
-               "missing": "no such", "directory": "", "unknown-arch": "no model that can be used"}  # fmt: skip
+               "hostile-options": "without running code", "missing": "no such", "directory": "", "unknown-arch": "no model that can be used"}  # fmt: skip
     out = w.open / "new"
     for kind, message in {**damaged, "diverged": "not finite"}.items():
         path = w.folder / f"{kind}.pt"
         yield Case("generate.sh", f"model {kind}", ["--model", path, "--data", w.data, "--out", out, "--threads", 1], message, out=out)
         yield Case("wfe-frequencies", f"model {kind}", ["--model", path, "--data", w.data, "--json", out], message, out=out)
-        if kind not in ("diverged", "unknown-arch"):  # which do not matter to it
+        if kind not in ("diverged", "unknown-arch", "hostile-options"):  # which do not matter to it
             arguments = options(w.data, out, "--add-wfe", path, "--epochs", "1", preset="small")
             told = "empty" if kind == "empty" else message
             yield Case("train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt")
