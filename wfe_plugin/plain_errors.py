@@ -107,7 +107,8 @@ def of_another_program(frames: traceback.StackSummary, error: BaseException) -> 
     loading = [i for i, place in enumerate(places) if place in LOADING and of_fairseq([frames[i]])]
     if not loading or not isinstance(error, Exception):
         return None
-    if any(map(of_the_plugin, names[loading[0] :])):
+    # The task hands most on to fairseq's.
+    if any(of_the_plugin(name) and name.parent.name != "tasks" for name in names[loading[0] :]):
         return None  # a mistake of the plugin
     return (
         "the checkpoint holds no model that can be used here: is it of fairseq 0.12, and of this task? "

@@ -30,7 +30,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
-from test_bad_input import Hostile, binarize, checkpoint, state_of  # noqa: E402
+from bad_world import Hostile, binarize, checkpoint, state_of  # noqa: E402
 from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
 
 import wfe_plugin  # noqa: E402
