@@ -187,9 +187,9 @@ def data_cases(w: World):
             if command == "fairseq-generate" and kind.startswith("without-test"):
                 continue
             if wants(command):
-                told = "words" if kind == "other" and command != "generate.sh" else message
+                told = "words" if kind == "other" and command.startswith("fairseq") else message
                 told = "no summaries" if kind.endswith("target.idx") and not command.endswith(".sh") else told
-                told = "words" if kind == "dictionary-empty" and command != "generate.sh" else told
+                told = "words" if kind == "dictionary-empty" and command not in ("generate.sh", "wfe-frequencies") else told
                 result = out / "checkpoint1.pt" if "train" in command else out
                 yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):
