@@ -43,12 +43,6 @@ def test_generate(world, capsys, arguments, message):
     refused(generate.main, ["--out", "out", *arguments], message, capsys)
 
 
-def train_record(directory, data):
-    """What train.sh keeps beside a checkpoint."""
-    identity = train.data_identity(json.loads(Path(data, "treatment.json").read_text()))
-    (directory / train.RECORD).write_text(json.dumps({"settings": {"preset": "small", "data": identity}}))
-
-
 def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
     """Since the training, in the same place, with other words of the same number."""
     decoded = {number: [Hypothesis(0.0, "a")] for number in range(6)}
@@ -56,20 +50,22 @@ def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
     data, model = tmp_path / "data", tmp_path / "model.pt"
     shutil.copytree("data", data)
     torch.save(checkpoint(data), model)
-    train_record(tmp_path, data)
+    record = train.Training(*train.parse(["--data", str(data), "--out", "new", "--preset", "small"])).record
+    (tmp_path / train.RECORD).write_text(json.dumps(record))
     generation = ["--model", str(model), "--out", str(tmp_path / "out")]
     measurement = ["--model", str(model), "--data", str(data)]
     assert generate.main(generation) == frequencies.main(measurement) == 0
 
+    # One more test set changes no words.
+    treatment = json.loads((data / "treatment.json").read_text())
+    (data / "treatment.json").write_text(json.dumps({**treatment, "text": {"test1.source": "another"}}))
+    assert generate.main(generation) == frequencies.main(measurement) == 0
+
     data.rename(tmp_path / "kept")
     shutil.copytree("same-size", data)
-    record = json.loads((data / "treatment.json").read_text())
-    (data / "treatment.json").write_text(json.dumps({**record, "text": {"train.source": "another"}}))
     capsys.readouterr()
-    message = f"{data}: prepared anew, from other text or with other settings, since {model} was trained on it"
+    message = f"{data}/dict.source.txt: not the vocabulary that {model} was trained with"
     refused(generate.main, generation, message, capsys)
-    copy = shutil.copytree(data, tmp_path / "copy")
-    refused(generate.main, [*generation, "--data", str(copy)], message, capsys)
     refused(frequencies.main, measurement, message, capsys)
     assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
     (tmp_path / train.RECORD).unlink()  # a bare checkpoint

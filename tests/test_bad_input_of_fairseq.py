@@ -138,7 +138,7 @@ SMALL = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "ad
         (["--criterion", "mrt", "--mrt-size", "3", "--mrt-bounded", "--without-wfe"], "--mrt-bounded: the model has no"),
         (["--wfe-only"], "--wfe-only: name the trained model by --finetune-from-model"),
         (["--arch", "transformer_lm"], "--arch: such a model is for another task, which has the option --tokens-per-sample"),
-        (["--arch", "ras_elman", "--kernel-size", "100000000001"], "--arch ras_elman cannot be built with its options"),
+        (["--arch", "ras_elman", "--kernel-size", "100000000001"], "not enough memory: "),
         (["--arch", "fconv", "--encoder-layers", "x"], "an option is 'x'; it must be a value that can be read without running code"),
         (["--arch", "transformer", "--encoder-attention-heads", "3"], "--arch transformer cannot be built"),
     ],
@@ -194,6 +194,31 @@ def test_the_longest_line_can_be_decoded():
     """At worst each character is a word, once lower-cased: this one becomes two. The last word is the end."""
     line = treat.Treatment(treat.Settings(lowercase=True)).normalize("\u0130" * MAX_CHARACTERS)
     assert len(line) + 1 == decode.ANY_LENGTH
+
+
+def raised_by(error, *code):
+    """The error as it comes out of that code."""
+    try:
+        exec(*code)
+    except BaseException as found:
+        assert found is error
+        return found
+
+
+def test_memory_is_not_blamed_on_anything_else():
+    """Neither on a criterion nor on a checkpoint."""
+    error = RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
+    code = compile("raise error", "site-packages/fairseq/criterions/label_smoothed_cross_entropy.py", "exec")
+    assert plain_errors.message(raised_by(error, code, {"error": error})).startswith("not enough memory: use a smaller")
+    error = MemoryError()
+    code = compile("def load():\n    raise error\nload()", "site-packages/torch/serialization.py", "exec")
+    assert plain_errors.message(raised_by(error, code, {"error": error})).startswith("not enough memory: use a smaller")
+
+
+def test_an_interruption_is_no_damage():
+    error = KeyboardInterrupt()
+    code = compile("def load():\n    raise error\nload()", "site-packages/torch/serialization.py", "exec")
+    assert plain_errors.message(raised_by(error, code, {"error": error})) is None
 
 
 def test_mistakes_of_the_plugin_keep_their_traceback():

@@ -304,8 +304,8 @@ def test_what_are_no_weights_is_refused(family):
 @pytest.mark.parametrize(
     "family, options, said",
     [
-        ("transformer", dict(encoder_layers=-1), "--encoder-layers is -1; it must be 1 or more"),
-        ("transformer", dict(decoder_layers=0), "--decoder-layers is 0; it must be 1 or more"),
+        ("transformer", dict(encoder_layers=-1), "--encoder-layers is -1; it must be 0 or more"),
+        ("transformer", dict(decoder_layers=-2), "--decoder-layers is -2; it must be 0 or more"),
         ("transformer", dict(encoder_ffn_embed_dim=0), "--encoder-ffn-embed-dim is 0; it must be 1 or more"),
         ("transformer", dict(decoder_embed_dim=0), "--decoder-embed-dim is 0; it must be 1 or more"),
         ("transformer", dict(encoder_attention_heads=0), "--encoder-attention-heads is 0; it must be 1 or more"),
@@ -324,7 +324,7 @@ def test_what_are_no_weights_is_refused(family):
         ),
         *(
             ("fconv", dict(decoder_attention=text), f"--decoder-attention is {text!r}; it must be True, False, or")
-            for text in ("x", "[True]", "[1, 1]", "3", "exit()")
+            for text in ("x", "[True]", "3", "exit()")
         ),
     ],
 )  # fmt: skip
@@ -336,13 +336,13 @@ def test_impossible_options_are_refused(family, options, said):
 
 @pytest.mark.parametrize(
     "layers, attention",
-    [("[(5, 3)] * 2 + [(6, 2, 2)]", "[True, False, True]"), ("((4, 1, 0),) * 2", "[True] * 2"), ("[(4, 1)]", "False")],
+    [("[(5, 3)] * 2 + [(6, 2, 2)]", "[True, False, True]"), ("((4, 1, 0),) * 2", "[True] * 2"), ("[(4, 1)]", "False"), ("2 * [(2 * 2, 1)]", "[1, 0]")],
 )
 def test_options_of_fconv_as_its_users_write_them(layers, attention):
     task = toy_task(WORDS)
     model = toy_of("fconv", task, encoder_layers=layers, decoder_layers=layers, decoder_attention=attention)
     assert len(model.encoder.convolutions) == len(eval(layers))
-    assert [bool(one) for one in model.decoder.attention] == (eval(attention) or [False])
+    assert [bool(one) for one in model.decoder.attention] == ([bool(one) for one in eval(attention) or [False]])
 
 
 # The command lines

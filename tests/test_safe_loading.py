@@ -7,6 +7,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 import torch
+from fairseq import utils
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY, fconv
 from toy import toy_task
 
@@ -54,15 +55,35 @@ def test_a_torch_that_runs_code_is_told_of(monkeypatch, caplog):
 # Options that fairseq's models evaluate
 
 
-def test_code_in_the_options_of_a_model_is_refused_and_not_run(tmp_path):
-    """As a checkpoint of fairseq's own `fconv` may hold it, beside harmless weights."""
+@pytest.mark.parametrize(
+    "architecture, option",
+    [
+        ("fconv", "encoder_layers"),
+        ("fconv", "decoder_attention"),
+        ("lstm", "decoder_attention"),
+        ("lstm", "adaptive_softmax_cutoff"),
+        ("transformer", "adaptive_softmax_cutoff"),
+        ("wfe_transformer", "adaptive_softmax_cutoff"),
+        ("wfe_transformer", "encoder_xformers_att_config"),
+        ("wfe_transformer", "decoder_xformers_att_config"),
+        ("wfe_fconv", "encoder_layers"),
+    ],
+)
+def test_code_in_the_options_of_a_model_is_not_run(tmp_path, architecture, option):
+    """As a checkpoint may hold it, beside harmless weights."""
     victim = tmp_path / "created-by-the-checkpoint"
     task = toy_task(8)
-    cfg = Namespace(encoder_layers=f"[(8, 3)] if open({str(victim)!r}, 'w') else []")
-    fconv.base_architecture(cfg)
-    with pytest.raises(ValueError, match="can be read without running code"):
-        fconv.FConvModel.build_model(cfg, task)
+    cfg = Namespace(**{option: f"open({str(victim)!r}, 'w')"}, criterion="adaptive_loss", max_source_positions=9)
+    cfg.max_target_positions = 9
+    ARCH_CONFIG_REGISTRY[architecture](cfg)
+    with pytest.raises(ValueError, match="can be read without running code|it must be"):
+        ARCH_MODEL_REGISTRY[architecture].build_model(cfg, task)
     assert not victim.exists()
+
+
+@pytest.mark.parametrize("value, expected", [("True", True), ("False", False), (None, False), (True, False)])
+def test_fairseq_reads_truth_as_before(value, expected):
+    assert utils.eval_bool(value) is expected
 
 
 def test_options_of_fairseqs_own_architectures_are_read_as_they_are_meant():
@@ -80,7 +101,23 @@ def test_options_of_fairseqs_own_architectures_are_read_as_they_are_meant():
 
 
 @pytest.mark.parametrize(
-    "text", ["x", "f()", "[1", "", "().__class__", "[(8, 3)] * 10**9", "'a' * 10**9", "2 ** 9", "[] + 1", "lambda: 1", 5, None]
+    "text, value",
+    [
+        ("2 * [(16, 3)]", [(16, 3)] * 2),
+        ("[(2*64, 3)] * 2 + [(256, 3, 2)]", [(128, 3), (128, 3), (256, 3, 2)]),
+        ("0.1,0.2", (0.1, 0.2)),
+        ("{'beam': 5}", {"beam": 5}),
+        (" -3 ", -3),
+        ("1e-3/2", 0.0005),
+        ("None", None),
+    ],
+)
+def test_values_are_read(text, value):
+    assert read_literal(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["1/0", "'a' + 'b'", "[] * [2]", "[1] * 2.5", "x", "f()", "[1", "", "().__class__", "[(8, 3)] * 10**9", "'a' * 10**9", "2 ** 9", "[] + 1", "lambda: 1", 5, None]
 )
 def test_what_is_no_value_is_refused(text):
     with pytest.raises(ValueError, match="it must be a value that can be read"):

@@ -97,6 +97,22 @@ def test_a_copy_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     assert (tmp_path / "b.pt").read_text() == "b.pt"
 
 
+def test_links_stay_links(tmp_path):
+    """As to a larger disk."""
+    (tmp_path / "large").mkdir()
+    (tmp_path / "link.pt").symlink_to(tmp_path / "large" / "real.pt")
+    safe_saving.save(STATE, str(tmp_path / "link.pt"))
+    (tmp_path / "other.pt").write_text("other")
+    assert (tmp_path / "link.pt").is_symlink() and torch.load(tmp_path / "large" / "real.pt")
+    safe_saving.copy(str(tmp_path / "other.pt"), str(tmp_path / "link.pt"))
+    assert (tmp_path / "link.pt").is_symlink()
+    assert (tmp_path / "large" / "real.pt").read_text() == "other"
+
+
+def test_the_reason_is_never_lost():
+    assert str(safe_saving.cause(OSError("no number"), "a.pt")) == "no number"
+
+
 def test_what_fails_in_the_midst_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "file") as unfinished:
         unfinished.write_text("half")

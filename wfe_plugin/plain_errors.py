@@ -24,13 +24,18 @@ LOADING = {
 # Errors by which fairseq and torch refuse what they were told, as well as values that they happen to fail with.
 OF_VALUES = (ArithmeticError, AssertionError, LookupError, MemoryError, RuntimeError, ValueError)
 OPTION = re.compile(r"(^|[\s(])--[a-z]|\b(max_tokens|min_len|post_process)\b")
+OF_GPUS = re.compile("CUDA|NCCL|cuDNN|cuBLAS")
 NO_GPU = re.compile("not compiled with CUDA|no NVIDIA driver|No CUDA GPUs")
 NO_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)
 
 
 def message(error: BaseException) -> Optional[str]:
     """What to tell a user; None if only a traceback will do."""
+    if not isinstance(error, Exception):  # Ctrl-C, for example
+        return None
     first, frames = error, traceback.extract_tb(error.__traceback__)
+    if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+        return f"not enough memory: use a smaller --batch-size or --max-tokens, or a smaller model ({in_brief(error)})"
     if any(frame.filename.endswith("torch/serialization.py") and frame.name == "load" for frame in frames):
         return f"the checkpoint cannot be loaded: {reason(error)}"
     if isinstance(error, FloatingPointError):  # ours, or fairseq's for gradients
@@ -83,7 +88,7 @@ def of_a_value(error: BaseException) -> Optional[str]:
             return f"argument {option}: invalid value: {frame.f_locals['arg_string']!r}"
     configs = [frame.f_locals.get("cfg") for frame in frames]
     cfg = next((cfg for cfg in configs if getattr(cfg, "common_eval", None) is not None), None)
-    if cfg is None or not isinstance(error, Exception):
+    if cfg is None:
         return None
     try:
         refuse_values_of_commands(cfg)
@@ -94,7 +99,8 @@ def of_a_value(error: BaseException) -> Optional[str]:
         measured = ", ".join(frames[-1].f_locals["stats"])
         return f"--best-checkpoint-metric is {metric}; it must be one of what validation tells: {measured}"
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if of_fairseq([frame])]
-    if places and Path(places[-1].filename).parts[-2] == "criterions" and isinstance(error, OF_VALUES):
+    of_criterion = places and Path(places[-1].filename).parts[-2] == "criterions" and isinstance(error, OF_VALUES)
+    if of_criterion and not OF_GPUS.search(str(error)):
         criterion = cfg.criterion._name
         return f"--criterion {criterion} cannot be used with this task: try nll_wfe ({in_brief(error)})"
     return None
@@ -105,7 +111,7 @@ def of_another_program(frames: traceback.StackSummary, error: BaseException) -> 
     names = [Path(frame.filename) for frame in frames]
     places = [(name.name, frame.name) for name, frame in zip(names, frames)]
     loading = [i for i, place in enumerate(places) if place in LOADING and of_fairseq([frames[i]])]
-    if not loading or not isinstance(error, Exception):
+    if not loading:
         return None
     # The task hands most on to fairseq's.
     if any(of_the_plugin(name) and name.parent.name != "tasks" for name in names[loading[0] :]):
@@ -117,7 +123,7 @@ def of_another_program(frames: traceback.StackSummary, error: BaseException) -> 
 
 
 def of_what_is_not_there(frames: traceback.StackSummary, error: BaseException) -> Optional[str]:
-    """What to say where a model cannot be built, or a GPU or memory are missing."""
+    """What to say where a model cannot be built, or a GPU is missing."""
     evaluated = [frame.filename for frame in frames[-1:]] == ["<string>"]  # an option, as if it were Python
     if not (isinstance(error, OF_VALUES) or evaluated) or not frames or of_the_plugin(Path(frames[-1].filename)):
         return None
@@ -127,8 +133,6 @@ def of_what_is_not_there(frames: traceback.StackSummary, error: BaseException) -
         if frame.f_code.co_name == "build_model" and frame.f_code.co_filename.endswith("fairseq/models/__init__.py"):
             architecture = frame.f_locals["model_type"]
             return f"--arch {architecture} cannot be built with its options: look at the sizes ({in_brief(error)})"
-    if NO_MEMORY.search(str(error)):
-        return f"not enough memory: use a smaller --batch-size or --max-tokens, or a smaller model ({in_brief(error)})"
     return None
 
 

@@ -52,12 +52,20 @@ def allow_fairseq_checkpoints() -> None:
 def read_options_of_checkpoints() -> None:
     """Do not run the options that a checkpoint holds.
 
-    Models of fairseq, `fconv` among them, call `eval` on some of their options, and with a checkpoint
-    these come from wherever it does. In their modules, `eval` now reads values and runs nothing.
+    fairseq calls `eval` on some options, such as the layers of `fconv` and the attention of `lstm`, and
+    with a checkpoint these come from wherever it does. In its modules, `eval` now reads values and
+    runs nothing. (Those of optimizers are the command line's alone.)
     """
     for name, module in list(sys.modules.items()):
-        if name.startswith("fairseq.models."):
-            module.eval = read_literal
+        if name.startswith("fairseq.") and not name.startswith("fairseq.optim"):
+            module.eval = _read
+
+
+def _read(text):
+    """In the place of `eval`."""
+    if not isinstance(text, str):
+        raise TypeError("eval() arg 1 must be a string")  # which fairseq waits for
+    return read_literal(text)
 
 
 def reason(error: Exception) -> str:

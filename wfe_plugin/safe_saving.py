@@ -54,7 +54,9 @@ def cause(error: BaseException, filename: str) -> BaseException:
     hidden = error
     while hidden is not None and not isinstance(hidden, OSError):
         hidden = hidden.__cause__ or hidden.__context__
-    return error if hidden is None else OSError(hidden.errno, hidden.strerror, filename)
+    if hidden is None or hidden.errno is None:
+        return error
+    return OSError(hidden.errno, hidden.strerror, filename)
 
 
 def write_whole_checkpoints() -> None:

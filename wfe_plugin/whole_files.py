@@ -1,6 +1,7 @@
 """Files that are there as a whole, or not at all."""
 
 import json
+import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
@@ -21,8 +22,9 @@ def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to, which becomes *path* in the end. If anything goes wrong, nothing is left.
 
     It is that of fairseq's unfinished checkpoints. A process that is killed leaves it behind, for
-    the next one to write over.
+    the next one to write over. A symbolic link stays one.
     """
+    path = Path(os.path.realpath(path))
     unfinished = path.with_name(path.name + ".tmp")
     try:
         with named(path):

@@ -237,7 +237,7 @@ TRAINING_VALUES = {
 # Of training, with the options that they need; what is said comes last.
 TRAINING_WORDS = [
     *((["--arch", "wfe_transformer_small", f"{option}={value}"], option) for option, value in (
-        ("--encoder-layers", "-1"), ("--encoder-layers", "0"), ("--encoder-ffn-embed-dim", "0"), ("--encoder-layerdrop", "2"),
+        ("--encoder-layers", "-1"), ("--encoder-ffn-embed-dim", "0"), ("--encoder-layerdrop", "2"),
         ("--dropout", "nan"), ("--dropout", "1.5"), ("--attention-dropout", "2"), ("--encoder-attention-heads", "3"),
         ("--encoder-attention-heads", "0"), ("--encoder-embed-dim", "0"),
     )),
@@ -248,7 +248,7 @@ TRAINING_WORDS = [
     )),
     (["--arch", "wfe_transformer_small", "--adaptive-softmax-cutoff", "5"], None),
     (["--arch", "wfe_transformer_small", "--adaptive-softmax-cutoff", "500"], "--arch wfe_transformer_small"),
-    (["--arch", "ras_elman_small", "--kernel-size", "10000001"], "--arch ras_elman_small"),
+    (["--arch", "ras_elman_small", "--kernel-size", "10000001"], "not enough memory"),
     (["--arch", "abs_small", "--criterion", "mrt", "--mrt-bounded"], "--mrt-bounded"),
     (["--criterion", "mrt", "--mrt-bounded", "--without-wfe"], "--mrt-bounded"),
     (["--criterion", "mrt", "--mrt-alpha", "inf"], "finite"),

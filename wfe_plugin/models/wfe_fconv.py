@@ -72,7 +72,7 @@ def refuse_impossible_attention(text: str, layers: int) -> None:
         attention = read_literal(text)
     except ValueError:
         attention = None
-    if isinstance(attention, list) and len(attention) == layers and all(type(one) is bool for one in attention):
+    if isinstance(attention, list) and len(attention) == layers and all(isinstance(one, int) for one in attention):
         return
     if not isinstance(attention, bool):
         raise ValueError(

@@ -13,7 +13,7 @@ from wfe_plugin.option_values import require
 SIZES = [
     f"{side}_{name}"
     for side in ("encoder", "decoder")
-    for name in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
+    for name in ("embed_dim", "ffn_embed_dim", "attention_heads")
 ]
 RATES = [
     *("dropout", "attention_dropout", "activation_dropout", "adaptive_softmax_dropout"),
@@ -34,6 +34,8 @@ class WFETransformerModel(WFEModel, TransformerModel):
         base_architecture(cfg)  # as fairseq's: a model may be older than some options
         refuse_impossible_sizes(cfg, SIZES, RATES)
         for side in ("encoder", "decoder"):
+            layers = getattr(cfg, f"{side}_layers")
+            require(layers >= 0, f"--{side}-layers", layers, "0 or more")
             size, heads = (getattr(cfg, f"{side}_{name}") for name in ("embed_dim", "attention_heads"))
             allowed = f"a divisor of --{side}-embed-dim, {size}"
             require(size % heads == 0, f"--{side}-attention-heads", heads, allowed)

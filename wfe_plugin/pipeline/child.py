@@ -12,7 +12,7 @@ from typing import Callable, List, Optional, Sequence
 from wfe_plugin.pipeline.errors import PipelineError
 
 OUT_OF_MEMORY = ": is there enough memory?"
-ROOT = Path(__file__).resolve().parents[2]  # what wfe_plugin is imported from
+ROOT = Path(os.path.abspath(__file__)).parents[2]  # what wfe_plugin is imported from
 
 
 def fairseq_command(name: str) -> List[str]:

@@ -8,7 +8,9 @@ from typing import Dict, List, NamedTuple, Optional
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.text import sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
+from wfe_plugin.pipeline.treat import SIDES
 
 RECORD = "training.json"
 
@@ -35,7 +37,7 @@ class Progress(NamedTuple):
 
 
 def read_record(path: Path) -> dict:
-    """`settings`, which must stay the same when a training continues, and `finished`, once it is."""
+    """`settings`, which must stay the same when a training continues; `vocabularies`; and `finished`, once it is."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         check_settings(record["settings"])
@@ -73,6 +75,11 @@ def same_type(value, example):
     if type(value) is not type(example) and not (type(value) is int and isinstance(example, float)):
         raise TypeError
     return value
+
+
+def vocabularies(data: Path) -> Dict[str, str]:
+    """What tells whether data have the words that a model was trained with."""
+    return {side: sha256(str(data / f"dict.{side}.txt")) for side in SIDES}
 
 
 def data_identity(prepared: dict) -> str:

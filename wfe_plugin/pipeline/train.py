@@ -30,7 +30,7 @@ from wfe_plugin.pipeline.display import Display, say
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.record import RECORD, Progress, data_identity, difference, read_record, read_scores
+from wfe_plugin.pipeline.record import RECORD, Progress, data_identity, difference, read_record, read_scores, vocabularies
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -257,7 +257,10 @@ class Training:
         if args.add_wfe:
             self.base.check_wfe_can_be_added(args.preset)
         self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base and args.minutes else 0.0)
-        self.record = {"settings": describe(args, extra, data, self.base)}
+        self.record = {
+            "settings": describe(args, extra, data, self.base),
+            "vocabularies": vocabularies(self.data),
+        }
         self.baseline = self.record["settings"]["baseline"]
         self.reached = 0  # epochs of the training that is in the directory, if it was finished
         self.stopped_by_clock = False

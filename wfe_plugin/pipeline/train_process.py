@@ -18,7 +18,8 @@ import sys
 from pathlib import Path
 
 # Python has put this file's own directory here, whose modules are none of fairseq's business.
-sys.path[0] = str(Path(__file__).resolve().parents[2])
+# With symbolic links as they are: fairseq compares --user-dir with where the plugin was imported from.
+sys.path[0] = str(Path(os.path.abspath(__file__)).parents[2])
 
 from fairseq_cli import train  # noqa: E402
 

@@ -4,11 +4,12 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import Optional
+from typing import Dict, Optional
 
 from wfe_plugin.pipeline.errors import PipelineError
-from wfe_plugin.pipeline.record import RECORD, data_identity
-from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES
+from wfe_plugin.pipeline.record import RECORD
+from wfe_plugin.pipeline.text import sha256
+from wfe_plugin.pipeline.treat import SIDES
 
 
 def data_directory(checkpoint: dict) -> Optional[Path]:
@@ -21,37 +22,29 @@ def data_directory(checkpoint: dict) -> Optional[Path]:
 
 
 def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
-    """As far as it can be known: other words of the same number would give nonsense without an error."""
-    recorded, there = recorded_identity(model), identity(trained_on)
-    if recorded and there and recorded != there:
-        if identity(data) == recorded:  # kept, or made again, elsewhere
-            return
-        raise PipelineError(
-            f"{trained_on}: prepared anew, from other text or with other settings, since {model} was trained on it: "
-            "its vocabulary may be another. Prepare it as it was, name a copy of what it was with --data, "
-            "or train the model again"
-        )
+    """As far as it can be known: other words of the same number would give nonsense without an error.
+
+    `trained_on` may have been prepared anew since, with other words; train.sh has noted which they were.
+    """
+    recorded = recorded_vocabularies(model)
     for side in SIDES:
         own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
-        if own.is_file() and given.is_file() and own.read_bytes() != given.read_bytes():
+        if not given.is_file():
+            continue  # which others say
+        if side in recorded:
+            same = sha256(str(given)) == recorded[side]
+        else:
+            same = not own.is_file() or own.read_bytes() == given.read_bytes()
+        if not same:
             raise PipelineError(
-                f"{given}: not the vocabulary that {model} was trained with, {own}; prepare the data "
-                f"with that one (preprocess.sh ... -- --srcdict {trained_on}/dict.{SIDES[0]}.txt "
-                f"--tgtdict {trained_on}/dict.{SIDES[1]}.txt)"
+                f"{given}: not the vocabulary that {model} was trained with (on {trained_on}). Prepare the data "
+                "with that one: preprocess.sh ... -- --srcdict FILE --tgtdict FILE, the dict files of what it was trained on"
             )
 
 
-def recorded_identity(model: Path) -> Optional[str]:
-    """That of the data when train.sh made the model; None if it did not, or the record is elsewhere."""
+def recorded_vocabularies(model: Path) -> Dict[str, str]:
+    """Those of the data when train.sh made the model; none if it did not, or the record is elsewhere."""
     try:
-        return json.loads(model.with_name(RECORD).read_text(encoding="utf-8"))["settings"]["data"]
+        return dict(json.loads(model.with_name(RECORD).read_text(encoding="utf-8"))["vocabularies"])
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def identity(directory: Path) -> Optional[str]:
-    """That of the data now; None if preprocess.sh did not make them."""
-    try:
-        return data_identity(json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return {}

@@ -182,7 +182,8 @@ class SummarizationWFETask(TranslationTask):
                 (self.cfg.source_lang, sample["net_input"]["src_tokens"], self.source_dictionary),
                 (self.cfg.target_lang, sample.get("target"), self.target_dictionary),
             ):
-                if tokens is not None and tokens.max() >= len(dictionary):
+                # After an error on a GPU nothing can be asked of it.
+                if tokens is not None and not tokens.is_cuda and tokens.max() >= len(dictionary):
                     raise UnknownWords(
                         f"{self.cfg.data}: has words that are not in dict.{side}.txt (number {tokens.max()} of "
                         f"{len(dictionary)}), which must be that of the binarised data: binarise them again"
