@@ -28,10 +28,14 @@ def start(tmp_path):
     (tmp_path / "interrupted.py").write_text(MODULE)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
 
-    def run(*arguments, **options):
+    def run(*arguments, interrupts=signal.SIG_DFL):
         command = [str(ROOT / "scripts" / "run_main.sh"), "interrupted", *arguments]
         environment = {**script_environment(), "PYTHONPATH": path, "PYTHONIOENCODING": "ascii"}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True,
+            # The tests themselves may run in the background.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+        )  # fmt: skip
 
     return run
 
@@ -49,4 +53,4 @@ def test_main_handles_an_interrupt_itself_and_may_show_any_text(start):
 
 def test_an_interrupt_that_is_ignored_stays_so(start):
     """As the shell has it for jobs in the background."""
-    assert start("import", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)).returncode == 5
+    assert start("import", interrupts=signal.SIG_IGN).returncode == 5
