@@ -240,7 +240,7 @@ def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
     shutil.copytree("data", tmp_path / "data")
     (tmp_path / "data" / "treatment.json").write_text(content)
     data = str(tmp_path / "data")
-    message = "treatment.json: not a data directory made by preprocess.sh"
+    message = "data: not a data directory made by preprocess.sh (treatment.json: "
     refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
     refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
     refused(treat.main, ["apply", data], message, capsys)
@@ -272,7 +272,7 @@ def test_a_changed_record_of_the_treatment(world, tmp_path, capsys, keys, value)
     if value is None:
         del part[keys[-1]]
     (data / "treatment.json").write_text(json.dumps(record))
-    message = "treatment.json: not a data directory made by preprocess.sh"
+    message = "data: not a data directory made by preprocess.sh (treatment.json: "
     refused(generate.main, ["--model", "good.pt", "--data", str(data), "--out", "out"], message, capsys)
     told = refused(train.main, ["--data", str(data), "--out", "out", "--preset", "small"], message, capsys)
     assert (keys[-1] if keys[-1] != "test" else "lines") in told

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage="usage: run.sh [--out DIR] [--epochs N] [--train-size N] [--seed N]
 Everything is written into DIR (default: demo-out in the repository), which is
-replaced. The defaults take less than ten minutes on two cores."
+replaced. The defaults take three to five minutes on two idle cores."
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 plugin=$(cd "$here/../../wfe_plugin" && pwd)

@@ -189,14 +189,14 @@ def data_cases(w: World):
             if wants(command):
                 told = "words" if kind == "other" and command.startswith("fairseq") else message
                 told = "no summaries" if kind.endswith("target.idx") and not command.endswith(".sh") else told
-                told = "words" if kind == "dictionary-empty" and command not in ("generate.sh", "wfe-frequencies") else told
+                told = "words" if kind == "dictionary-empty" and command.startswith("fairseq") else told
                 result = out / "checkpoint1.pt" if "train" in command else out
                 yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):
             config = w.folder / f"data-{kind}.ini"
             config.write_text(f"[experiment]\nout = open/new\ntraining options = --epochs 1 -- --cpu\n[data]\nprepared = {data}\n")
             if kind != "other":
-                told = "words" if kind == "dictionary-empty" else message
+                told = message
                 yield Case("wfe-experiment", f"prepared {kind}", [config], told, out=out / "report.md")
 
     arguments = [w.folder / "dictionary-short", *TASK, *TRAINING, *TINY, "--save-dir", out]

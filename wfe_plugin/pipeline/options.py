@@ -38,6 +38,17 @@ def seed(text: str) -> int:
     return value
 
 
+# Of fairseq's options, those that our scripts have under another name.
+OWN_NAMES = {
+    "--max-epoch": "--epochs",
+    "--stop-time-hours": "--minutes",
+    "--without-wfe": "--baseline",
+    "--wfe-estimator": "--estimator",
+    "--wfe-decoding": "--decoding",
+    "--gen-subset": "--split",
+}
+
+
 def split_options(argv: List[str]) -> Tuple[List[str], List[str]]:
     """Our options, and those after "--", which belong to the fairseq command."""
     if "--" not in argv:
@@ -54,4 +65,6 @@ def refuse_managed(extra: Sequence[str], managed: Sequence[str], script: str) ->
             name = SHORT_FORMS[word[:2]]
         # fairseq accepts abbreviations: "--max-ep" is "--max-epoch".
         if name in managed or len(name) > 4 and any(option.startswith(name) for option in managed):
-            raise PipelineError(f"{name} after --: {script} sets this itself; see {script} --help")
+            own = next((OWN_NAMES[option] for option in OWN_NAMES if option.startswith(name)), None)
+            instead = f"give it {own}, before --" if own else f"see {script} --help"
+            raise PipelineError(f"{name} after --: {script} sets this itself; {instead}")

@@ -95,7 +95,8 @@ class Treatment:
             check_record(stored)
             settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TextError(f"{path}: not a data directory made by preprocess.sh ({error})") from None
+            reason = getattr(error, "strerror", None) or error
+            raise TextError(f"{directory}: not a data directory made by preprocess.sh ({path.name}: {reason})") from None
         try:
             return cls(settings, load_segmenters(Path(directory), settings))
         except OSError as error:
