@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from wfe_plugin.literals import read_literal
 
 
+def option_of(name: str) -> str:
+    """As the user writes it."""
+    return "--" + name.replace("_", "-")
+
+
 def require(holds: bool, option: str, value: float, allowed: str) -> None:
     """Raise unless the value is finite and *holds*."""
     if math.isinf(value) and "finite" not in allowed:

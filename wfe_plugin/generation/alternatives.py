@@ -5,7 +5,7 @@ from typing import List, Optional, Tuple
 
 from fairseq.dataclass import FairseqDataclass
 
-from wfe_plugin.option_values import require
+from wfe_plugin.option_values import option_of, require
 
 
 @dataclass
@@ -157,7 +157,3 @@ def requested_alternatives(config, args, dictionary) -> Alternatives:
         word_cap=value("word_cap"),
         **{name: value(name) for name in RANGES},
     )
-
-
-def option_of(name: str) -> str:
-    return "--" + name.replace("_", "-")

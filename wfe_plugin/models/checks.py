@@ -5,11 +5,7 @@ from typing import Iterable, Mapping
 import torch
 from fairseq.models import FairseqEncoderDecoderModel
 
-from wfe_plugin.option_values import require
-
-
-def option_of(name: str) -> str:
-    return "--" + name.replace("_", "-")
+from wfe_plugin.option_values import option_of, require
 
 
 def refuse_impossible_sizes(cfg, names: Iterable[str], rates: Iterable[str] = ("dropout",)) -> None:
