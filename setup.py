@@ -3,6 +3,7 @@
 The metadata is here and not in pyproject.toml because setuptools before 61 ignores a
 [project] table, and an environment that already exists may hold such a setuptools.
 """
+
 from setuptools import find_packages, setup
 
 setup(

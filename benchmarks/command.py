@@ -76,9 +76,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds and shorter curves: about five minutes")
     parser.add_argument("--profile", action="store_true", help="show instead which operators take the time")
-    parser.add_argument(
-        "--sizes", choices=list(SETTINGS), default="paper", help="of --profile (default: %(default)s)"
-    )
+    parser.add_argument("--sizes", choices=list(SETTINGS), default="paper", help="of --profile (default: %(default)s)")
     parser.add_argument(
         "--shortlist", type=int, default=SHORTLIST, metavar="N", help="for --wfe-shortlist (default: %(default)s)"
     )

@@ -93,7 +93,7 @@ def size_options(contender: Contender, sizes: Sizes) -> list[str]:
     return made
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def training_config(contender: Contender, sizes: Sizes):
     """As fairseq-train reads it."""
     optimizer = PRESETS[sizes.preset].phases[0].options if contender.trains_as_shipped else STOCK_ADAM
@@ -103,7 +103,7 @@ def training_config(contender: Contender, sizes: Sizes):
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, arguments))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def decoding_config(contender: Contender, sizes: Sizes, beam: int):
     """As fairseq-generate reads it; every output has the same length."""
     length = str(sizes.output_length)

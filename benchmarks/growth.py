@@ -44,13 +44,14 @@ def settings(plan: Plan) -> Iterator[tuple[str, int, Sizes]]:
 
 def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[str], None]) -> dict:
     """{training or decoding: {curve: {x: {contender: median seconds a batch}}}}."""
+
     # The curves meet in GROWTH, which is measured once.
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def training(sizes: Sizes) -> dict[str, float]:
         rounds = measure_training(sizes, plan.growth_rounds, gradient_step)
         return medians(of_parts(rounds, *FORWARD_BACKWARD))
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def decoding(sizes: Sizes, beam: int) -> dict[str, float]:
         return medians(Decoders(contenders, sizes).measure(beam, plan.growth_rounds))
 

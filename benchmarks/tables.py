@@ -16,8 +16,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     def line(row: Sequence[str]) -> str:
         first, *others = (
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))
+            cell.rjust(width) if column else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths))
         )
         return "  " + "  ".join((first, *others)).rstrip()
 
@@ -55,9 +54,7 @@ def decoding_table(by_beam: Mapping[int, list[dict[str, float]]], names: Mapping
 
 
 def memory_table(memory: Mapping[str, Mapping[str, int]], names: Mapping[str, str]) -> str:
-    rows = [
-        [names[key], f"{one['peak'] / 1e6:,.0f}", f"{one['parameters'] / 1e6:,.1f}"] for key, one in memory.items()
-    ]
+    rows = [[names[key], f"{one['peak'] / 1e6:,.0f}", f"{one['parameters'] / 1e6:,.1f}"] for key, one in memory.items()]
     return table(["peak memory", "MB", "million parameters"], rows)
 
 

@@ -17,12 +17,12 @@ class Triplet(NamedTuple):
     """h of Figure 1; the decoder's hidden states follow from the words."""
 
     score: float  # s, the cumulative log-likelihood
-    words: List[int]  # Ŷ, without the start symbol
-    budget: List[float]  # r̃
+    words: list[int]  # Ŷ, without the start symbol
+    budget: list[float]  # r̃
 
 
 class LiteralSearch:
-    def __init__(self, task, model, source: List[int], decoding="full", bound_eos=False):
+    def __init__(self, task, model, source: list[int], decoding="full", bound_eos=False):
         dictionary = task.target_dictionary
         self.pad, self.eos = dictionary.pad(), dictionary.eos()
         self.model = model
@@ -45,14 +45,14 @@ class LiteralSearch:
         if not bound_eos:
             self.r_hat[self.eos], self.log_g_hat[self.eos] = INF, 0.0
 
-    def lprobs(self, words) -> List[float]:
+    def lprobs(self, words) -> list[float]:
         """log Softmax(o_j) (Equation 2)."""
         prefix = torch.tensor([[self.eos] + words])
         with torch.no_grad():
             logits, _ = self.model.decoder(prefix, encoder_out=self.encoder_out)
         return torch.log_softmax(logits[0, -1], dim=-1).tolist()
 
-    def step_scores(self, words, budget) -> List[float]:
+    def step_scores(self, words, budget) -> list[float]:
         """log Softmax(o_j) + ã_j (Equation 4)."""
         scores = []
         for lprob, r, log_g in zip(self.lprobs(words), budget, self.log_g_hat):
@@ -61,7 +61,7 @@ class LiteralSearch:
         scores[self.pad] = -INF  # not a word
         return scores
 
-    def score(self, words: List[int]) -> float:
+    def score(self, words: list[int]) -> float:
         """What Figure 1 accumulates for this output, EOS included."""
         total, budget = 0.0, list(self.r_hat)
         for j, word in enumerate(words + [self.eos]):
@@ -69,10 +69,10 @@ class LiteralSearch:
             budget[word] -= 1  # Equation 5
         return total
 
-    def search(self, beam: int, max_len: int) -> List[Triplet]:
+    def search(self, beam: int, max_len: int) -> list[Triplet]:
         """K-best beam search; the line numbers are those of Figure 1."""
         working = [Triplet(0.0, [], list(self.r_hat))]  # lines 1 and 2
-        complete: List[Triplet] = []  # line 3
+        complete: list[Triplet] = []  # line 3
         while working:  # lines 4 and 15
             candidates = []
             for h in working:  # lines 6 to 10
@@ -82,9 +82,7 @@ class LiteralSearch:
                     if step_score > -INF:
                         budget = list(h.budget)
                         budget[word] -= 1
-                        candidates.append(
-                            Triplet(h.score + step_score, h.words + [word], budget)
-                        )
+                        candidates.append(Triplet(h.score + step_score, h.words + [word], budget))
             candidates.sort(key=lambda h: -h.score)  # lines 11 and 12
             best = candidates[: beam - len(complete)]
             best = sorted(complete + best, key=lambda h: -h.score)[:beam]  # line 13

@@ -45,9 +45,7 @@ def test_equations():
 def test_only_the_last_words_count():
     task = toy_task(8)
     model = tiny("abs", task)
-    one, other = (
-        distributions(model, toy_batch(task, [SOURCE], [[first, *TARGET]]))[0][0] for first in (4, 9)
-    )
+    one, other = (distributions(model, toy_batch(task, [SOURCE], [[first, *TARGET]]))[0][0] for first in (4, 9))
     assert torch.equal(one[4], other[4])  # after three words of TARGET
     assert not torch.allclose(one[3], other[3])
 

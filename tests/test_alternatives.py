@@ -98,17 +98,13 @@ def test_scores_and_greedy_outputs_are_those_of_literal_loops(decoding, options)
             assert best["tokens"].tolist() == expected.words
             assert hypotheses
             for h in hypotheses:
-                assert h["score"].item() == pytest.approx(
-                    literal.score(words_of(h, EOS)), rel=1e-4, abs=1e-3
-                )
+                assert h["score"].item() == pytest.approx(literal.score(words_of(h, EOS)), rel=1e-4, abs=1e-3)
         changed += texts(found) != plain
     assert changed or decoding == "full"  # where there may be nothing to change
 
 
 @pytest.mark.parametrize("decoding", ["off", "full", "strict", "bound", "gate", "oracle"])
-@pytest.mark.parametrize(
-    "search", [{}, dict(sampling=True, sampling_topp=0.9), dict(sampling=True)]
-)
+@pytest.mark.parametrize("search", [{}, dict(sampling=True, sampling_topp=0.9), dict(sampling=True)])
 def test_every_search_and_mode_keeps_to_the_cap(decoding, search):
     task = toy_task(WORDS, wfe_decoding=decoding)
     for cap in (1, 2):
@@ -164,9 +160,7 @@ def test_ignored_words_may_repeat():
     assert texts(everything) == freely
     repeated = {word for (words, *_) in freely for word in words if words.count(word) > 1}
     may, must_not = sorted(repeated)[:1], sorted(repeated)[1:]
-    found = texts(
-        generate(task, [model], batch, ignore_when_blocking=f" w{may[0] - 4}  ", **options)
-    )
+    found = texts(generate(task, [model], batch, ignore_when_blocking=f" w{may[0] - 4}  ", **options))
     best = [words for words, *_ in found]
     assert any(words.count(may[0]) > 1 for words in best)
     assert not any(words.count(word) > 1 for words in best for word in must_not)
@@ -189,9 +183,7 @@ class TestCapWithTheUsersWishes:
         task = toy_task(WORDS, wfe_decoding="off")
         model = fluent_model(task, 0)
         batch = toy_batch(task, [[4, 5, 6]])
-        (found,) = texts(
-            generate(task, [model], batch, word_cap=1, min_len=20, max_len_b=30)
-        )
+        (found,) = texts(generate(task, [model], batch, word_cap=1, min_len=20, max_len_b=30))
         assert found
         for words in found:
             assert len(set(words)) == len(words) == WORDS + 2
@@ -202,9 +194,7 @@ class TestCapWithTheUsersWishes:
         constraints = pack_constraints([[torch.tensor([9, 10]), torch.tensor([9, 11])]])
         for seed in range(3):
             model = fluent_model(task, seed)
-            generator = task.build_generator(
-                [model], Namespace(beam=6, max_len_b=12, constraints=kind, word_cap=1)
-            )
+            generator = task.build_generator([model], Namespace(beam=6, max_len_b=12, constraints=kind, word_cap=1))
             batch = toy_batch(task, [[4, 5, 6]])
             (found,) = task.inference_step(generator, [model], batch, constraints=constraints)
             assert found
@@ -256,16 +246,12 @@ class TestRanking:
         batch = toy_batch(task, sources)
         normal = dict(unnormalized=lenpen is None, lenpen=lenpen or 1.0, beam=5)
         plain = generate(task, [model], batch, **normal)
-        found = generate(
-            task, [model], batch, coverage_penalty=beta, gnmt_length_penalty=alpha, **normal
-        )
+        found = generate(task, [model], batch, coverage_penalty=beta, gnmt_length_penalty=alpha, **normal)
         for source, before, hypotheses in zip(sources, plain, found):
             scores = [h["score"].item() for h in hypotheses]
             assert scores == sorted(scores, reverse=True)
             expected = [
-                self.literal_score(
-                    task, model, source, words_of(h, EOS), decoding, alpha, beta, lenpen
-                )
+                self.literal_score(task, model, source, words_of(h, EOS), decoding, alpha, beta, lenpen)
                 for h in hypotheses
             ]
             assert scores == pytest.approx(expected, abs=1e-3)
@@ -296,9 +282,7 @@ class TestRanking:
         together = generate(task, models, batch, **RANKING)
         alone = generate(task, models[:1], batch, **RANKING)
         for ours, theirs in zip(together, alone):
-            assert [h["score"].item() for h in ours] == pytest.approx(
-                [h["score"].item() for h in theirs], abs=1e-4
-            )
+            assert [h["score"].item() for h in ours] == pytest.approx([h["score"].item() for h in theirs], abs=1e-4)
 
     def test_attention_is_needed(self):
         task = toy_task(WORDS, wfe_decoding="off")
@@ -309,9 +293,7 @@ class TestRanking:
 def stock_lstm(task, attention=True):
     torch.manual_seed(0)
     encoder = LSTMEncoder(task.source_dictionary, 4, 5)
-    decoder = LSTMDecoder(
-        task.target_dictionary, 4, 5, 5, encoder_output_units=5, attention=attention
-    )
+    decoder = LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5, attention=attention)
     return LSTMModel(encoder, decoder).eval()
 
 
@@ -335,9 +317,7 @@ def test_other_models_of_fairseq_and_the_side_of_padding(build):
     for source, hypotheses in zip(sources, together):
         (alone,) = generate(task, [model], toy_batch(task, [source]), **options)
         assert texts([hypotheses]) == texts([alone])
-        assert [h["score"].item() for h in hypotheses] == pytest.approx(
-            [h["score"].item() for h in alone], abs=1e-3
-        )
+        assert [h["score"].item() for h in hypotheses] == pytest.approx([h["score"].item() for h in alone], abs=1e-3)
 
 
 def test_half_precision():
@@ -346,9 +326,7 @@ def test_half_precision():
     for dtype in (torch.float16, torch.bfloat16):
         model = toy_model(task, 1).to(dtype)
         for decoding in ("full", "off"):
-            found = generate(
-                task, [model], batch, wfe_decoding=decoding, **EACH[-1], **RANKING
-            )
+            found = generate(task, [model], batch, wfe_decoding=decoding, **EACH[-1], **RANKING)
             assert all(math.isfinite(h["score"].item()) for hs in found for h in hs)
 
 

@@ -209,7 +209,16 @@ def test_text(quick, world, tmp_path, capsys, monkeypatch, command, kind):  # no
         "preprocess": ["--train-files", str(good), str(good), "--valid-files", str(bad), str(good), "--out", "out"],
         "generate": ["--model", "good.pt", "--input", str(bad), "--out", "out"],
         "treat": ["apply", "data"],
-        "evaluate": ["--protocol", "gigaword", "--rouge", "python", "--references", str(good), "--hypotheses", str(bad)],
+        "evaluate": [
+            "--protocol",
+            "gigaword",
+            "--rouge",
+            "python",
+            "--references",
+            str(good),
+            "--hypotheses",
+            str(bad),
+        ],
     }[command]
     main = {"preprocess": preprocess, "generate": generate, "treat": treat, "evaluate": evaluate}[command].main
     if command == "treat":
@@ -341,7 +350,9 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):  # noqa: F81
     found = {number: [Hypothesis(0.0, "a long summary " * 5)] for number in range(6)}
     monkeypatch.setattr(decode, "split", lambda *_: found)
     article = str(text / "train.article")
-    (tmp_path / "config.ini").write_text(f"[experiment]\nout = {out}\n[data]\ntrain = text/train\nvalid = text/valid\ntest = text/valid\n")
+    (tmp_path / "config.ini").write_text(
+        f"[experiment]\nout = {out}\n[data]\ntrain = text/train\nvalid = text/valid\ntest = text/valid\n"
+    )
     main, arguments = {
         "preprocess": (preprocess.main, ["--train", str(text / "train"), "--valid", str(text / "valid"), "--out", str(out)]),
         "generate": (generate.main, ["--model", "good.pt", "--out", str(out)]),

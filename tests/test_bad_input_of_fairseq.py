@@ -87,8 +87,14 @@ def fairseq(main, parser, *arguments):
         (["--path", "good.pt", "--lm-path", "good.pt"], "--lm-path: is no language model"),
         (["--path", "good.pt", "--model-overrides", "5"], "--model-overrides is '5'; it must be a dictionary"),
         (["--path", "good.pt", "--model-overrides", "{"], "--model-overrides is '{'; it must be a dictionary"),
-        (["--path", "good.pt", "--model-overrides", "{'encoder_layers': 2}"], "weights do not fit the options of the model"),
-        (["--path", "good.pt", "--wfe-decoding", "off", "--min-len", "9", "--max-len-b", "5"], "min_len cannot be larger"),
+        (
+            ["--path", "good.pt", "--model-overrides", "{'encoder_layers': 2}"],
+            "weights do not fit the options of the model",
+        ),
+        (
+            ["--path", "good.pt", "--wfe-decoding", "off", "--min-len", "9", "--max-len-b", "5"],
+            "min_len cannot be larger",
+        ),
     ],
 )
 def test_fairseq_generate(world, arguments, message):
@@ -120,7 +126,18 @@ def test_data_for_fairseq_generate(world, monkeypatch, data, message):
     assert message in plain_errors.message(raised.value)
 
 
-SMALL = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "adam", "--max-epoch", "1", "--cpu", "--no-save"]
+SMALL = [
+    "--arch",
+    "wfe_lstm_tiny",
+    "--criterion",
+    "nll_wfe",
+    "--optimizer",
+    "adam",
+    "--max-epoch",
+    "1",
+    "--cpu",
+    "--no-save",
+]
 
 
 @pytest.mark.parametrize(
@@ -133,13 +150,25 @@ SMALL = ["--arch", "wfe_lstm_tiny", "--criterion", "nll_wfe", "--optimizer", "ad
         (["--lr-scheduler", "cosine"], "Either --max_update or --lr-period-updates must be set"),
         (["--finetune-from-model", "nowhere.pt"], "--finetune-from-model nowhere.pt does not exist"),
         (["--restore-file", "list.pt"], "holds no model that can be used here"),
-        (["--best-checkpoint-metric", "none_such"], "it must be one of what validation tells: loss, nll_loss, wfe_loss"),
+        (
+            ["--best-checkpoint-metric", "none_such"],
+            "it must be one of what validation tells: loss, nll_loss, wfe_loss",
+        ),
         (["--criterion", "ctc"], "--criterion ctc cannot be used with this task"),
-        (["--criterion", "mrt", "--mrt-size", "3", "--mrt-bounded", "--without-wfe"], "--mrt-bounded: the model has no"),
+        (
+            ["--criterion", "mrt", "--mrt-size", "3", "--mrt-bounded", "--without-wfe"],
+            "--mrt-bounded: the model has no",
+        ),
         (["--wfe-only"], "--wfe-only: name the trained model by --finetune-from-model"),
-        (["--arch", "transformer_lm"], "--arch: such a model is for another task, which has the option --tokens-per-sample"),
+        (
+            ["--arch", "transformer_lm"],
+            "--arch: such a model is for another task, which has the option --tokens-per-sample",
+        ),
         (["--arch", "ras_elman", "--kernel-size", "100000000001"], "not enough memory: "),
-        (["--arch", "fconv", "--encoder-layers", "x"], "an option is 'x'; it must be a value that can be read without running code"),
+        (
+            ["--arch", "fconv", "--encoder-layers", "x"],
+            "an option is 'x'; it must be a value that can be read without running code",
+        ),
         (["--arch", "transformer", "--encoder-attention-heads", "3"], "--arch transformer cannot be built"),
     ],
 )
@@ -161,13 +190,20 @@ def test_what_is_missing_on_the_machine():
             raise error
         return plain_errors.message(raised.value)
 
-    assert told(AssertionError("Torch not compiled with CUDA enabled")).startswith("no GPU can be used here: leave out --fp16")
-    assert told(RuntimeError("DefaultCPUAllocator: can't allocate memory")).startswith("not enough memory: use a smaller")
+    assert told(AssertionError("Torch not compiled with CUDA enabled")).startswith(
+        "no GPU can be used here: leave out --fp16"
+    )
+    assert told(RuntimeError("DefaultCPUAllocator: can't allocate memory")).startswith(
+        "not enough memory: use a smaller"
+    )
 
 
 def test_what_a_tokenizer_lacks(world):
     given = ["--path", "good.pt", "--bpe", "subword_nmt", "--batch-size", "1"]
-    assert fairseq(fairseq_interactive.main, options.get_interactive_generation_parser(), *given) == "--bpe-codes is missing: give it"
+    assert (
+        fairseq(fairseq_interactive.main, options.get_interactive_generation_parser(), *given)
+        == "--bpe-codes is missing: give it"
+    )
 
 
 def test_validation_without_a_size_of_batches(world):

@@ -213,7 +213,7 @@ def test_rounds_alternate_after_one_to_warm_up():
         return lambda: calls.append(name) or len(calls)
 
     rounds = run_rounds({"a": measured("a"), "b": measured("b")}, 3)
-    assert "".join(calls) == "ab" "ba" "ab" "ba"
+    assert "".join(calls) == "abbaabba"
     assert rounds == [{"b": 3, "a": 4}, {"a": 5, "b": 6}, {"b": 7, "a": 8}]
     assert all(list(one) == ["a", "b"] for one in rounds)  # the order of tables
 

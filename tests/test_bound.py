@@ -30,17 +30,13 @@ def literal_mask(r_hat, g_hat, generated):
     r_tilde = list(r_hat)
     for word in generated:
         r_tilde[word] -= 1
-    return [
-        log(max(0.0, min(1.0, r))) + log(g) for r, g in zip(r_tilde, g_hat)
-    ]
+    return [log(max(0.0, min(1.0, r))) + log(g) for r, g in zip(r_tilde, g_hat)]
 
 
 def test_log_mask_by_hand():
     left = torch.tensor([2.5, 1.0, 0.5, 0.0, -1.0, INF])
     log_gate = torch.tensor([0.0, math.log(0.5), math.log(0.5), 0.0, 0.0, 0.0])
-    assert log_mask(left, log_gate).tolist() == pytest.approx(
-        [0.0, math.log(0.5), math.log(0.25), -INF, -INF, 0.0]
-    )
+    assert log_mask(left, log_gate).tolist() == pytest.approx([0.0, math.log(0.5), math.log(0.25), -INF, -INF, 0.0])
 
 
 def test_occurrences_by_hand():
@@ -68,19 +64,12 @@ estimates = st.integers(3, 7).flatmap(
 @given(estimates, st.sampled_from(["full", "strict", "bound", "gate"]), st.booleans())
 def test_against_literal_loops(case, mode, exempt_eos):
     rows, beam, length, random = case
-    estimate = FrequencyEstimate(
-        torch.tensor([r for r, _ in rows]), torch.tensor([g for _, g in rows])
-    )
+    estimate = FrequencyEstimate(torch.tensor([r for r, _ in rows]), torch.tensor([g for _, g in rows]))
     vocabulary = estimate.r.size(1)
     bound = frequency_bound(estimate, mode, unbounded=EOS if exempt_eos else None)
     lprobs = torch.randn(len(rows) * beam, vocabulary)
-    generated = [
-        [random.randrange(vocabulary) for _ in range(length)]
-        for _ in range(len(rows) * beam)
-    ]
-    masked = add_log_mask(
-        lprobs.clone(), bound, torch.tensor(generated).long().view(len(generated), length)
-    )
+    generated = [[random.randrange(vocabulary) for _ in range(length)] for _ in range(len(rows) * beam)]
+    masked = add_log_mask(lprobs.clone(), bound, torch.tensor(generated).long().view(len(generated), length))
     for row, words in enumerate(generated):
         r, g = rows[row // beam]
         r_hat = [max(0.0, x) for x in r] if mode != "gate" else [INF] * vocabulary
@@ -89,9 +78,7 @@ def test_against_literal_loops(case, mode, exempt_eos):
             r_hat = [min(x, max(1.0, x * y)) for x, y in zip(r_hat, g_hat)]
         if exempt_eos:
             r_hat[EOS], g_hat[EOS] = INF, 1.0
-        expected = [
-            p + m for p, m in zip(lprobs[row].tolist(), literal_mask(r_hat, g_hat, words))
-        ]
+        expected = [p + m for p, m in zip(lprobs[row].tolist(), literal_mask(r_hat, g_hat, words))]
         assert masked[row].tolist() == pytest.approx(expected, abs=1e-4)
 
 
@@ -121,9 +108,7 @@ def test_strict_lets_a_word_come_again_only_as_far_as_its_estimated_frequency(r_
 
 def test_minimum_budget_lifts_only_what_it_names():
     estimate = FrequencyEstimate(torch.tensor([[0.0, 0.5, 3.0]]), torch.zeros(1, 3))
-    bound = frequency_bound(
-        estimate, minimum_budget=torch.tensor([[2.0, 0.0, 1.0]])
-    )
+    bound = frequency_bound(estimate, minimum_budget=torch.tensor([[2.0, 0.0, 1.0]]))
     assert bound.budget.tolist() == [[2.0, 0.5, 3.0]]
 
 
@@ -137,9 +122,7 @@ def test_reference_log_mask_is_that_of_the_search():
         one = select_sentences(bound, torch.tensor([sentence]))
         for j in range(5):
             masked = add_log_mask(torch.zeros(1, 6), one, target[sentence : sentence + 1, :j])
-            assert masks[sentence, j].item() == pytest.approx(
-                masked[0, target[sentence, j]].item()
-            )
+            assert masks[sentence, j].item() == pytest.approx(masked[0, target[sentence, j]].item())
 
 
 def test_unknown_mode_is_refused():

@@ -75,7 +75,13 @@ DECODE = [
 def trained(corpus):
     """Two epochs, then resumed for a third, with BLEU measured in validation."""
     first = run(
-        "train", *TRAIN, "--save-dir", "wfe", "--max-epoch", "2", cwd=corpus,
+        "train",
+        *TRAIN,
+        "--save-dir",
+        "wfe",
+        "--max-epoch",
+        "2",
+        cwd=corpus,
     )
     second = run(
         "train", *TRAIN, "--save-dir", "wfe", "--max-epoch", "3", "--eval-bleu",
@@ -118,20 +124,15 @@ def test_validation_decodes_with_the_bound():
 def generated(corpus, trained):
     """Runs fairseq-generate on the test set, once for each set of options."""
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def generate(*options):
-        return run(
-            "generate", *DECODE, "--path", "wfe/checkpoint_last.pt", *options, cwd=corpus
-        )
+        return run("generate", *DECODE, "--path", "wfe/checkpoint_last.pt", *options, cwd=corpus)
 
     return generate
 
 
 def test_generate_in_each_mode(generated):
-    outputs = {
-        mode: hypotheses(generated("--wfe-decoding", mode))
-        for mode in ("bound", "off")
-    }
+    outputs = {mode: hypotheses(generated("--wfe-decoding", mode)) for mode in ("bound", "off")}
     outputs["full"] = hypotheses(generated())
     assert all(len(output) == 20 for output in outputs.values())
     assert outputs["full"] != outputs["off"] != outputs["bound"]

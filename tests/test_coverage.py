@@ -35,9 +35,7 @@ def test_by_hand():
     st.floats(0, 2),
     st.integers(0, 1000),
 )
-def test_against_literal_loops_wherever_the_padding_is(
-    source, target, padding, on_the_left, beta, seed
-):
+def test_against_literal_loops_wherever_the_padding_is(source, target, padding, on_the_left, beta, seed):
     generator = torch.Generator().manual_seed(seed)
     attention = torch.softmax(3 * torch.randn(target, source, generator=generator), dim=1)
     nothing = torch.zeros(padding)

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from families import each_family, toy_of
 from fairseq.criterions.adaptive_loss import AdaptiveLoss
 from fairseq.logging import metrics
 from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
+from families import each_family, toy_of
 from literal_search import LiteralSearch
 from toy import toy_batch, toy_model, toy_sources, toy_task
 
@@ -131,10 +131,7 @@ def test_two_workers_log_and_learn_what_one_would():
     whole.backward()
     expected = [p.grad.clone() for p in model.parameters()]
     model.zero_grad()
-    parts = [
-        criterion(model, toy_batch(task, sources[cut], targets[cut]))
-        for cut in (slice(0, 2), slice(2, 6))
-    ]
+    parts = [criterion(model, toy_batch(task, sources[cut], targets[cut])) for cut in (slice(0, 2), slice(2, 6))]
     for loss, _, _ in parts:
         loss.backward()
     assert sum(size for _, size, _ in parts) == size
@@ -177,7 +174,9 @@ def gradients(criterion, model, batch):
     model.zero_grad()
     loss, _, _ = criterion(model, batch)
     loss.backward()
-    return loss.item(), {name: weights.grad.clone() for name, weights in model.named_parameters() if weights.grad is not None}
+    return loss.item(), {
+        name: weights.grad.clone() for name, weights in model.named_parameters() if weights.grad is not None
+    }
 
 
 def test_an_adaptive_softmax_learns_as_by_fairseq():

@@ -1,4 +1,5 @@
 """The demo corpus: what make_corpus.py promises about its files and its headlines."""
+
 import importlib.util
 import random
 import subprocess
@@ -72,9 +73,9 @@ def test_text_is_lower_case_and_fully_expanded(corpus):
 def test_lengths(corpus):
     articles = [len(article.split()) for article, _ in corpus["train"]]
     titles = [len(title.split()) for _, title in corpus["train"]]
-    assert 17 <= min(articles) and max(articles) <= 45
+    assert min(articles) >= 17 and max(articles) <= 45
     assert sum(20 <= length <= 35 for length in articles) >= 0.9 * len(articles)
-    assert 5 <= min(titles) and max(titles) <= 13 and 8 <= sum(titles) / len(titles) <= 10
+    assert min(titles) >= 5 and max(titles) <= 13 and 8 <= sum(titles) / len(titles) <= 10
 
 
 def test_no_pair_is_shared_between_splits(corpus):

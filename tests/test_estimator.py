@@ -93,9 +93,7 @@ def test_pooling_by_hand():
 
 
 def test_activations():
-    estimate = FrequencyEstimate(
-        torch.tensor([[-1.0, 0.0, 2.5]]), torch.tensor([[0.0, -200.0, 200.0]])
-    )
+    estimate = FrequencyEstimate(torch.tensor([[-1.0, 0.0, 2.5]]), torch.tensor([[0.0, -200.0, 200.0]]))
     assert estimate.r_hat.tolist() == [[0.0, 0.0, 2.5]]
     assert estimate.g_hat.tolist() == [[0.5, 0.0, 1.0]]
     # The logarithm of the gate is exact where the gate itself underflows.

@@ -170,7 +170,9 @@ def test_names_that_the_terminal_cannot_show(files):
         shown = subprocess.run([*command, *options], env=ascii_only, capture_output=True, check=True).stdout
         assert ascii(name)[1:-1].encode() in shown
         for target in ("-", "out.json"):
-            process = subprocess.run([*command, *options, "--json", target], env=ascii_only, capture_output=True, check=True)
+            process = subprocess.run(
+                [*command, *options, "--json", target], env=ascii_only, capture_output=True, check=True
+            )
             content = process.stdout if target == "-" else (files / target).read_bytes()
             assert json.loads(content.decode("utf-8"))["systems"][0]["file"] == name
         os.rename(name, "sys.txt")

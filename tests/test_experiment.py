@@ -136,7 +136,10 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[experiment]\nbeams = 1 five\n", "[experiment] beams: 'five' is not a whole number"),
         (DATA + "[experiment]\nbeams = 0\n", "[experiment] beams: '0' is not a whole number of at least 1"),
         (DATA + "[experiment]\nseeds = 1 1\n", "[experiment] seeds: a number stands twice"),
-        (DATA + "[experiment]\npreset = big\n", "[experiment] preset: 'big' is not one of paper, small, transformer-small"),
+        (
+            DATA + "[experiment]\npreset = big\n",
+            "[experiment] preset: 'big' is not one of paper, small, transformer-small",
+        ),
         (DATA + "[experiment]\nbaseline = X\n", "[experiment] baseline: 'X' is not one of EncDec"),
         (DATA + "[experiment]\ntraining options = 'a\n", "[experiment] training options: No closing quotation"),
         (DATA + "[system A]\n", "[system A] training: is missing"),
@@ -145,7 +148,10 @@ def test_options_are_joined_around_one_separator():
         (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
         (DATA + "[training A]\nadd wfe to = B\n", "[training A] add wfe to: 'B' is not one of"),
         (DATA + "[training A]\nbaseline = yes\nadd wfe to = A\n", "add wfe to: a baseline estimates no frequencies"),
-        (DATA + "[training A]\npreset = big\n", "[training A] preset: 'big' is not one of paper, small, transformer-small"),
+        (
+            DATA + "[training A]\npreset = big\n",
+            "[training A] preset: 'big' is not one of paper, small, transformer-small",
+        ),
         (DATA + "[training A]\npreset = abs\nadd wfe to = A\n", "add wfe to: a baseline estimates no frequencies"),
         (DATA + "[training A]\npreset = mrt\n", "[training A] start from: preset mrt needs it"),
         (DATA + "[training A]\nstart from = A\n", "[training A] start from: preset small does not take it"),
@@ -185,7 +191,10 @@ def test_options_are_joined_around_one_separator():
         (SYSTEMS + "tune = --wfe-decoding full off\n", "[system B] tune: --wfe-decoding: generate.sh sets this itself"),
         (SYSTEMS + "options = --decoding off\n", "[system B] options: --decoding: wfe-experiment decides on this"),
         (SYSTEMS + "options = -- --beam 3\n", "[system B] options: --beam after --: generate.sh sets this itself"),
-        (DATA + "options = --lowercase --out x\n", "[data] options: --out: wfe-experiment decides on this for preprocess.sh"),
+        (
+            DATA + "options = --lowercase --out x\n",
+            "[data] options: --out: wfe-experiment decides on this for preprocess.sh",
+        ),
         (DATA + "options = --test-files a b\n", "[data] options: --test-files: wfe-experiment decides on this"),
         (
             DATA + "[training A]\noptions = --epochs 3 --seed 7\n",
@@ -253,18 +262,21 @@ def test_everything_is_done_once(world, capsys):  # noqa: F811
     assert world.run() == 0
     assert world.calls() == []
     assert (world.out / "cats.html").read_text() == report
-    assert not [path for path in world.out.rglob("*unfinished*")]
+    assert not list(world.out.rglob("*unfinished*"))
 
 
 def test_wfe_is_added_when_its_base_is_trained(world, capsys):  # noqa: F811
-    world.edit("[system EncDec+WFE]\ntraining = EncDec+WFE", """
+    world.edit(
+        "[system EncDec+WFE]\ntraining = EncDec+WFE",
+        """
 [training EncDec]
 baseline = yes
 [training Added]
 add wfe to = EncDec
 options = --estimator copying
 [system Added]
-training = Added""")
+training = Added""",
+    )
     assert world.run("--jobs", "1") == 0
     trained = [call for call in world.calls() if call.startswith("train ")]
     assert len(trained) == 4 and all("--add-wfe" not in call for call in trained[:2])
@@ -274,7 +286,9 @@ training = Added""")
 
 
 def test_trainings_that_build_on_each_other_come_in_turn(world, capsys):  # noqa: F811
-    world.edit("[system EncDec+WFE]\ntraining = EncDec+WFE", """
+    world.edit(
+        "[system EncDec+WFE]\ntraining = EncDec+WFE",
+        """
 [training EncDec]
 baseline = yes
 [training MRT]
@@ -283,7 +297,8 @@ start from = EncDec
 [training Added]
 add wfe to = MRT
 [system Added]
-training = Added""")
+training = Added""",
+    )
     assert world.run("--jobs", "2") == 0
     trained = [call for call in world.calls() if call.startswith("train ")]
     kinds = ["--baseline", "--baseline", "--preset mrt --from", "--preset mrt --from", "--add-wfe", "--add-wfe"]
@@ -434,9 +449,17 @@ def test_missing_scripts_and_splits(world, capsys):  # noqa: F811
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("beams", "decoding options = --nbest 5\nbeams", "[system EncDec]: --nbest 5 needs a --beam of at least as many"),
+        (
+            "beams",
+            "decoding options = --nbest 5\nbeams",
+            "[system EncDec]: --nbest 5 needs a --beam of at least as many",
+        ),
         ("beams", "decoding options = --bem 5\nbeams", "[system EncDec]: unrecognized arguments: --bem 5"),
-        ("beams", "training options = --epochs many\nbeams", "[training EncDec]: argument --epochs: invalid positive number"),
+        (
+            "beams",
+            "training options = --epochs many\nbeams",
+            "[training EncDec]: argument --epochs: invalid positive number",
+        ),
         ("seeds = 1 2", "seeds = 1 99999999999", "[training EncDec]: argument --seed: invalid seed value"),
     ],
 )

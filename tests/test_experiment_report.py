@@ -49,6 +49,7 @@ def test_html_is_well_formed_and_escaped(report):
     page = html.render(report)
     assert "<title>Cats &amp; &lt;dogs&gt;</title>" in page
     assert "one &lt;b&gt;" in page and "<b>" not in page
+
     class Checker(HTMLParser):
         stack = []
 
@@ -136,7 +137,7 @@ def test_many_systems_at_one_beam(world):  # noqa: F811
         assert caption.endswith("without the oracle")
         shown = re.findall(r"<text[^>]*>(.*?)</text>", picture)
         assert "Perfect" not in shown and {"A0", "A5", "EncDec+WFE", "alternative", "proposed"} <= set(shown)
-        colours = re.findall(r'<circle[^>]*fill: var\(--s(\d)\)', picture)
+        colours = re.findall(r"<circle[^>]*fill: var\(--s(\d)\)", picture)
         assert len(set(colours[:6])) == 1 and colours[6] != colours[0]
     gains = text[text.index("**Gains over EncDec at beam 5") :].splitlines()[2:]
     assert [line.split(" | ")[0] for line in gains[2:9]][-1] == "| Perfect"
@@ -166,14 +167,17 @@ def test_what_the_numbers_say(world):  # noqa: F811
                "[training Added]\nadd wfe to = EncDec\n[system Perfect]\ntraining = EncDec\nrole = oracle\n"
                "[system EncDec]\n")  # fmt: skip
     world.edit("beams = 1 5", "beams = 5\nbaseline = EncDec+WFE")
-    world.config.write_text(world.config.read_text() + textwrap.dedent("""\
+    world.config.write_text(
+        world.config.read_text()
+        + textwrap.dedent("""\
         [system Added]
         training = Added
         [system Again]
         training = EncDec+WFE
         compare with = EncDec+WFE
           EncDec
-        """))
+        """)
+    )
     assert world.run() == 0
     text = (world.out / "cats.md").read_text()
     said = text[text.index("## What the numbers say") : text.index("## ROUGE")].split("\n\n")

@@ -5,8 +5,8 @@ from argparse import Namespace
 
 import pytest
 import torch
-from families import SIZES, each_family, stock_of, toy_of
 from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
+from families import SIZES, each_family, stock_of, toy_of
 from literal_search import LiteralSearch
 from tiny_training import options, prepare
 from toy import estimates, generate, random_model, toy_batch, toy_model, toy_sources, toy_task, words_of
@@ -336,7 +336,12 @@ def test_impossible_options_are_refused(family, options, said):
 
 @pytest.mark.parametrize(
     "layers, attention",
-    [("[(5, 3)] * 2 + [(6, 2, 2)]", "[True, False, True]"), ("((4, 1, 0),) * 2", "[True] * 2"), ("[(4, 1)]", "False"), ("2 * [(2 * 2, 1)]", "[1, 0]")],
+    [
+        ("[(5, 3)] * 2 + [(6, 2, 2)]", "[True, False, True]"),
+        ("((4, 1, 0),) * 2", "[True] * 2"),
+        ("[(4, 1)]", "False"),
+        ("2 * [(2 * 2, 1)]", "[1, 0]"),
+    ],
 )
 def test_options_of_fconv_as_its_users_write_them(layers, attention):
     task = toy_task(WORDS)

@@ -114,6 +114,7 @@ def test_options_against_repetition_reach_the_search(models, tmp_path, capsys):
     assert generate.main([*arguments, *options]) == 1
     assert "--ignore-when-blocking: not in the target dictionary: of;" in capsys.readouterr().err
 
+
 def test_only_the_time_of_a_part(models, monkeypatch, capsys):
     """Batches of two, every other one of six: about five of eleven pairs. Nothing is written."""
     monkeypatch.chdir(models)
@@ -168,8 +169,14 @@ def test_an_empty_source_of_a_binarised_set(monkeypatch):
         (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by preprocess.sh"),
         (["--model", "with wfe", "--input", "nothing.txt"], "nothing.txt: No such file"),
         (["--model", "with wfe", "--input", "latin1.txt"], "latin1.txt:2: not UTF-8"),
-        (["--model", "with wfe", "--", "--no-repeat-ngram-size", "0"], "--no-repeat-ngram-size is 0, which blocks nothing"),
-        (["--model", "with wfe", "--", "--no-repeat-ngram-size=0"], "--no-repeat-ngram-size is 0, which blocks nothing"),
+        (
+            ["--model", "with wfe", "--", "--no-repeat-ngram-size", "0"],
+            "--no-repeat-ngram-size is 0, which blocks nothing",
+        ),
+        (
+            ["--model", "with wfe", "--", "--no-repeat-ngram-size=0"],
+            "--no-repeat-ngram-size is 0, which blocks nothing",
+        ),
         (["--model", "with wfe", "--", "--nbest", "2"], "--nbest after --: generate.sh sets this itself"),
     ],
 )

@@ -52,9 +52,7 @@ def test_agrees_with_figure_1_where_both_are_exhaustive(seed, decoding):
     expected = LiteralSearch(task, model, source[0], decoding).search(beam=9, max_len=8)
     assert len(expected) == 5
     assert [h["tokens"].tolist() for h in found] == [h.words for h in expected]
-    assert [h["score"].item() for h in found] == pytest.approx(
-        [h.score for h in expected], abs=1e-4
-    )
+    assert [h["score"].item() for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -83,9 +81,7 @@ def test_every_score_is_that_of_figure_1(seed, decoding, bound_eos):
         r, g = (10 * torch.rand(5, VOCABULARY) for _ in range(2))
         model.wfe_head = FixedEstimates(r.tolist(), g.tolist())
     order = batch["id"].tolist()
-    for number, (source, hypotheses) in enumerate(
-        zip(sources, generate(task, [model], batch))
-    ):
+    for number, (source, hypotheses) in enumerate(zip(sources, generate(task, [model], batch))):
         alone = toy_model(task, seed)
         if bound_eos:
             place = order.index(number)
@@ -96,12 +92,8 @@ def test_every_score_is_that_of_figure_1(seed, decoding, bound_eos):
         assert hypotheses
         for hypothesis in hypotheses:
             words = words_of(hypothesis, EOS)
-            assert hypothesis["score"].item() == pytest.approx(
-                literal.score(words), abs=1e-3
-            )
-            assert hypothesis["positional_scores"].sum().item() == pytest.approx(
-                hypothesis["score"].item(), abs=1e-3
-            )
+            assert hypothesis["score"].item() == pytest.approx(literal.score(words), abs=1e-3)
+            assert hypothesis["positional_scores"].sum().item() == pytest.approx(hypothesis["score"].item(), abs=1e-3)
 
 
 def same_hypotheses(left, right, tolerance=0.0):
@@ -169,9 +161,7 @@ def test_side_of_padding_does_not_matter():
     pad = task.source_dictionary.pad()
     rows = [[t for t in row if t != pad] for row in batch["net_input"]["src_tokens"].tolist()]
     width = max(map(len, rows))
-    batch["net_input"]["src_tokens"] = torch.tensor(
-        [row + [pad] * (width - len(row)) for row in rows]
-    )
+    batch["net_input"]["src_tokens"] = torch.tensor([row + [pad] * (width - len(row)) for row in rows])
     same_hypotheses(generate(task, [model], batch), left)
 
 
@@ -219,13 +209,9 @@ def test_ensemble_averages_budgets_and_gates():
     second.wfe_head = FixedEstimates(r2.tolist(), g2.tolist())
     average_gate = (torch.sigmoid(g1) + torch.sigmoid(g2)) / 2
     both = toy_model(task, 1)
-    both.wfe_head = FixedEstimates(
-        ((r1 + r2) / 2).tolist(), torch.logit(average_gate).tolist()
-    )
+    both.wfe_head = FixedEstimates(((r1 + r2) / 2).tolist(), torch.logit(average_gate).tolist())
     # The models are otherwise the same, so their average is either of them.
-    same_hypotheses(
-        generate(task, [first, second], batch), generate(task, [both], batch), 1e-4
-    )
+    same_hypotheses(generate(task, [first, second], batch), generate(task, [both], batch), 1e-4)
 
 
 def test_ensemble_of_different_models_keeps_the_average_budget():
@@ -316,8 +302,21 @@ PENALTIES = st.sampled_from(
     penalties=PENALTIES,
 )
 def test_properties_of_any_search(
-    seed, weight_scale, sentences, beam, max_len, min_len, decoding, bound_eos, ngram,
-    prefix_length, unnormalized, temperature, search, word_cap, penalties,
+    seed,
+    weight_scale,
+    sentences,
+    beam,
+    max_len,
+    min_len,
+    decoding,
+    bound_eos,
+    ngram,
+    prefix_length,
+    unnormalized,
+    temperature,
+    search,
+    word_cap,
+    penalties,
 ):
     """Budgets are kept, and every sentence gets an output with a finite score."""
     if decoding == "off" and not word_cap and not penalties:
@@ -335,10 +334,19 @@ def test_properties_of_any_search(
         prefix = torch.randint(FIRST_WORD, VOCABULARY, (sentences, prefix_length))
     torch.manual_seed(seed)
     found = generate(
-        task, [model], batch, prefix_tokens=prefix, beam=beam, max_len_b=max_len,
-        min_len=min(min_len, max_len), no_repeat_ngram_size=min(ngram, max_len),
-        unnormalized=unnormalized, temperature=temperature, word_cap=word_cap,
-        **search, **penalties,
+        task,
+        [model],
+        batch,
+        prefix_tokens=prefix,
+        beam=beam,
+        max_len_b=max_len,
+        min_len=min(min_len, max_len),
+        no_repeat_ngram_size=min(ngram, max_len),
+        unnormalized=unnormalized,
+        temperature=temperature,
+        word_cap=word_cap,
+        **search,
+        **penalties,
     )
     order = batch["id"].tolist()
     for number, (source, hypotheses) in enumerate(zip(sources, found)):
@@ -353,9 +361,7 @@ def test_properties_of_any_search(
             assert len(words) <= max_len
             assert words[: len(forced)] == forced[: len(words)]
             for word in set(words):
-                budget = max(math.ceil(literal.r_hat[word]), forced.count(word)) if (
-                    literal.r_hat[word] < INF
-                ) else INF
+                budget = max(math.ceil(literal.r_hat[word]), forced.count(word)) if (literal.r_hat[word] < INF) else INF
                 assert words.count(word) <= budget
                 if word_cap:
                     assert words.count(word) <= max(word_cap, forced.count(word))

@@ -115,7 +115,9 @@ def test_wrong_options():
     assert done.returncode == 2 and "unknown option --txt" in done.stderr
 
 
-@pytest.mark.parametrize("beams, message", [("", "--beams is empty"), ("1 five", "--beams: 'five' is not a whole number")])
+@pytest.mark.parametrize(
+    "beams, message", [("", "--beams is empty"), ("1 five", "--beams: 'five' is not a whole number")]
+)
 def test_wrong_beams(tmp_path, beams, message):
     done = run(tmp_path, "--beams", beams)
     assert done.returncode == 2 and message in done.stderr

@@ -77,9 +77,7 @@ class TestPrefix:
         batch = toy_batch(task, [[4, 5, 6], [7, 8], [9]])
         model.wfe_head = FixedEstimates(budget() * 3, WIDE_OPEN * 3)
         prefix = torch.tensor([[4, EOS, 1, 1], [5, 6, 5, 5], [7, 7, 7, 8]])
-        found = generate(
-            task, [model], batch, prefix_tokens=prefix, no_repeat_ngram_size=1
-        )
+        found = generate(task, [model], batch, prefix_tokens=prefix, no_repeat_ngram_size=1)
         starts = [found[number] for number in batch["id"].tolist()]
         outputs = [words_of(hypotheses[0], EOS) for hypotheses in starts]
         assert outputs == [[4], [5, 6, 5, 5], [7, 7, 7, 8]]
@@ -124,9 +122,7 @@ class TestConstraints:
         task = toy_task(WORDS)
         for seed in range(5):
             model = bounded_model(task, seed, w1=1.0, w2=1.0)
-            constraints = pack_constraints(
-                [[torch.tensor([9, 10]), torch.tensor([9, 11])]]
-            )
+            constraints = pack_constraints([[torch.tensor([9, 10]), torch.tensor([9, 11])]])
             found = self.constrained(task, model, constraints, kind, ngram)
             assert found
             for words in found:
@@ -167,9 +163,7 @@ class TestConstraints:
         task = toy_task(WORDS)
         constraints = pack_constraints([[torch.tensor([9, 10, 11])]])
         with pytest.raises(ValueError, match="--max-len-b"):
-            self.constrained(
-                task, bounded_model(task), constraints, "ordered", 0, max_len_b=2
-            )
+            self.constrained(task, bounded_model(task), constraints, "ordered", 0, max_len_b=2)
 
     def test_no_constraints_given(self):
         task = toy_task(WORDS)
@@ -185,32 +179,22 @@ class TestConstraints:
         model.wfe_head = FixedEstimates(budget() * 3, WIDE_OPEN * 3)
         wishes = [[9], [10, 5, 10, 4], [11, 4, 6]]
         constraints = pack_constraints([[torch.tensor(wish)] for wish in wishes])
-        options = Namespace(
-            beam=3, max_len_b=9, constraints="ordered", no_repeat_ngram_size=1
-        )
-        found = task.inference_step(
-            task.build_generator([model], options), [model], batch, constraints=constraints
-        )
+        options = Namespace(beam=3, max_len_b=9, constraints="ordered", no_repeat_ngram_size=1)
+        found = task.inference_step(task.build_generator([model], options), [model], batch, constraints=constraints)
         assert [words_of(hypotheses[0], EOS) for hypotheses in found] == wishes
 
     @staticmethod
     def constrained(task, model, constraints, kind, ngram, max_len_b=12):
-        options = Namespace(
-            beam=6, max_len_b=max_len_b, constraints=kind, no_repeat_ngram_size=ngram
-        )
+        options = Namespace(beam=6, max_len_b=max_len_b, constraints=kind, no_repeat_ngram_size=ngram)
         generator = task.build_generator([model], options)
         batch = toy_batch(task, [[4, 5, 6]])
-        (hypotheses,) = task.inference_step(
-            generator, [model], batch, constraints=constraints
-        )
+        (hypotheses,) = task.inference_step(generator, [model], batch, constraints=constraints)
         assert all(math.isfinite(h["score"].item()) for h in hypotheses)
         return [words_of(h, EOS) for h in hypotheses]
 
 
 class TestSampling:
-    @pytest.mark.parametrize(
-        "options", [{}, dict(sampling_topk=5), dict(sampling_topp=0.9)]
-    )
+    @pytest.mark.parametrize("options", [{}, dict(sampling_topk=5), dict(sampling_topp=0.9)])
     def test_samples_keep_the_budget(self, options):
         task = toy_task(WORDS)
         model = bounded_model(task, w0=1.0, w3=2.0)
@@ -226,9 +210,7 @@ class TestSampling:
         task = toy_task(WORDS)
         model = toy_model(task, 0)
         model.wfe_head = FixedEstimates(budget(), [[-120.0] * VOCABULARY])
-        found = outputs(
-            task, model, beam=3, sampling=True, prefix_tokens=torch.tensor([[4, 5]])
-        )
+        found = outputs(task, model, beam=3, sampling=True, prefix_tokens=torch.tensor([[4, 5]]))
         assert found == [[4, 5]] * 3
 
     def test_top_p_is_taken_of_a_distribution(self):
@@ -246,9 +228,7 @@ class TestSampling:
             pytest.fail("the test needs a model that is sure of its first word")
         torch.manual_seed(0)
         bounded = toy_task(WORDS, wfe_bound_eos=True)
-        found = outputs(
-            bounded, model, beam=8, sampling=True, sampling_topp=0.5, max_len_b=1
-        )
+        found = outputs(bounded, model, beam=8, sampling=True, sampling_topp=0.5, max_len_b=1)
         assert {words[0] for words in found} == {best}
 
     def test_scores_are_of_a_distribution(self):
@@ -260,9 +240,7 @@ class TestSampling:
         first = {}
         for seed in range(5):
             torch.manual_seed(seed)
-            (found,) = generate(
-                task, [model], batch, beam=11, sampling=True, max_len_b=1
-            )
+            (found,) = generate(task, [model], batch, beam=11, sampling=True, max_len_b=1)
             for h in found:
                 first[h["tokens"][0].item()] = h["positional_scores"][0].item()
         assert set(first) == {4, 5, EOS}
@@ -277,14 +255,10 @@ class TestScoreReference:
         sources = toy_sources(4, WORDS, 2)
         found = generate(task, [model], toy_batch(task, sources), unnormalized=False)
         best = [words_of(hypotheses[0], EOS) for hypotheses in found]
-        scored = generate(
-            task, [model], toy_batch(task, sources, best), score_reference=True
-        )
+        scored = generate(task, [model], toy_batch(task, sources, best), score_reference=True)
         for hypotheses, (reference,) in zip(found, scored):
             assert reference["tokens"].tolist() == hypotheses[0]["tokens"].tolist()
-            assert reference["score"].item() == pytest.approx(
-                hypotheses[0]["score"].item(), abs=1e-4
-            )
+            assert reference["score"].item() == pytest.approx(hypotheses[0]["score"].item(), abs=1e-4)
             assert reference["positional_scores"].tolist() == pytest.approx(
                 hypotheses[0]["positional_scores"].tolist(), abs=1e-4
             )
@@ -338,9 +312,7 @@ class TestNgramBlocking:
     def test_single_words_blocked_but_not_eos(self):
         """fairseq has EOS at the start of every hypothesis, where n=1 finds it."""
         task = toy_task(WORDS)
-        found = outputs(
-            task, bounded_model(task, w0=9.0, w1=9.0), beam=9, no_repeat_ngram_size=1
-        )
+        found = outputs(task, bounded_model(task, w0=9.0, w1=9.0), beam=9, no_repeat_ngram_size=1)
         assert sorted(found) == [[], [4], [4, 5], [5], [5, 4]]
 
     def test_stock_fairseq_blocks_nothing_without_its_extension(self):
@@ -359,9 +331,7 @@ class TestAlignment:
         model = bounded_model(task, w0=1.0)
         batch = toy_batch(task, [[4, 5, 6]])
         for kind in ("hard", "soft"):
-            ((longer, shorter),) = sorted_by_length(
-                generate(task, [model], batch, print_alignment=kind)
-            )
+            ((longer, shorter),) = sorted_by_length(generate(task, [model], batch, print_alignment=kind))
             assert len(longer["alignment"]) == (1 if kind == "hard" else 2)
 
     def test_alignment_points_into_the_source_wherever_it_is_padded(self):
@@ -370,9 +340,7 @@ class TestAlignment:
         sources = [[4], [5, 6, 7, 8, 9, 10]]
         together = generate(task, [model], toy_batch(task, sources), print_alignment="hard")
         for source, hypotheses in zip(sources, together):
-            (alone,) = generate(
-                task, [model], toy_batch(task, [source]), print_alignment="hard"
-            )
+            (alone,) = generate(task, [model], toy_batch(task, [source]), print_alignment="hard")
             assert hypotheses[0]["alignment"] == alone[0]["alignment"]
             assert all(0 <= s < len(source) for s, _ in hypotheses[0]["alignment"])
 
@@ -409,9 +377,7 @@ def test_hub_models_can_align_although_fairseq_switched_attention_off():
     task = toy_task(WORDS)
     model = toy_model(task, 0)
     model.decoder.make_generation_fast_(need_attn=False)
-    ((best, *_),) = generate(
-        task, [model], toy_batch(task, [[4, 5]]), print_alignment="hard", min_len=1
-    )
+    ((best, *_),) = generate(task, [model], toy_batch(task, [[4, 5]]), print_alignment="hard", min_len=1)
     assert best["alignment"]
 
 
@@ -448,9 +414,7 @@ class TestRefused:
     def test_allowed_tokens_function(self):
         task = toy_task(WORDS)
         with pytest.raises(ValueError, match="prefix_allowed_tokens_fn"):
-            task.build_generator(
-                [toy_model(task)], Namespace(), prefix_allowed_tokens_fn=lambda *_: [4]
-            )
+            task.build_generator([toy_model(task)], Namespace(), prefix_allowed_tokens_fn=lambda *_: [4])
 
     def test_unknown_decoding(self):
         task = toy_task(WORDS)

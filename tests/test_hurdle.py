@@ -75,9 +75,7 @@ def test_the_likeliest_estimate_has_the_mean_frequency():
 
 def test_decoding_charges_the_probabilities():
     """P(N ≥ 1) = 0.6; a second use is a quarter as likely: µ = 0.25."""
-    estimate = HurdleEstimate(
-        torch.tensor([[math.log(math.expm1(0.25))]]), torch.tensor([[math.log(0.6 / 0.4)]])
-    )
+    estimate = HurdleEstimate(torch.tensor([[math.log(math.expm1(0.25))]]), torch.tensor([[math.log(0.6 / 0.4)]]))
     bound = frequency_bound(estimate)
     for said, expected in ((0, math.log(0.6)), (1, math.log(0.25 * 0.6)), (2, -math.inf)):
         generated = torch.zeros(1, said).long()

@@ -100,8 +100,5 @@ def test_budgets_of_held_out_sentences(task, model, held_out):
 def test_outputs_have_the_right_frequencies(task, model, held_out):
     sources, targets = zip(*held_out)
     found = generate(task, [model], toy_batch(task, list(sources)), beam=4)
-    right = [
-        sorted(words_of(hypotheses[0], EOS)) == target
-        for hypotheses, target in zip(found, targets)
-    ]
+    right = [sorted(words_of(hypotheses[0], EOS)) == target for hypotheses, target in zip(found, targets)]
     assert sum(right) / len(right) > 0.9

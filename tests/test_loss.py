@@ -11,10 +11,7 @@ PAD = 1
 
 
 def literal_loss(a_hat, a_star, c1=0.2, c2=1.0, epsilon=0.25, b=2.0):
-    return sum(
-        c1 * max(0.0, e - t - epsilon) ** b + c2 * max(0.0, t - e - epsilon) ** b
-        for e, t in zip(a_hat, a_star)
-    )
+    return sum(c1 * max(0.0, e - t - epsilon) ** b + c2 * max(0.0, t - e - epsilon) ** b for e, t in zip(a_hat, a_star))
 
 
 def test_true_frequencies_by_hand():
@@ -28,9 +25,11 @@ def test_true_frequencies_by_hand():
 @given(st.lists(st.lists(st.integers(2, 9), max_size=6), min_size=1, max_size=4))
 def test_true_frequencies_count(sentences):
     longest = max(map(len, sentences))
-    target = torch.tensor(
-        [sentence + [PAD] * (longest - len(sentence)) for sentence in sentences]
-    ).long().view(len(sentences), longest)
+    target = (
+        torch.tensor([sentence + [PAD] * (longest - len(sentence)) for sentence in sentences])
+        .long()
+        .view(len(sentences), longest)
+    )
     counts = true_frequencies(target, 10, PAD).tolist()
     assert counts == [[s.count(word) for word in range(10)] for s in sentences]
 
@@ -44,9 +43,7 @@ def test_loss_by_hand():
 
 
 @given(
-    st.lists(
-        st.tuples(st.floats(0, 6, width=32), st.integers(0, 4)), min_size=1, max_size=8
-    ),
+    st.lists(st.tuples(st.floats(0, 6, width=32), st.integers(0, 4)), min_size=1, max_size=8),
     st.floats(0, 2, width=32),
     st.floats(0, 2, width=32),
     st.floats(0, 1, width=32),
@@ -54,9 +51,7 @@ def test_loss_by_hand():
 )
 def test_loss_against_literal_loops(words, c1, c2, epsilon, b):
     a_hat, a_star = zip(*words)
-    loss = wfe_loss(
-        torch.tensor([a_hat]), torch.tensor([a_star]), c1, c2, epsilon, b
-    )
+    loss = wfe_loss(torch.tensor([a_hat]), torch.tensor([a_star]), c1, c2, epsilon, b)
     expected = literal_loss(a_hat, a_star, c1, c2, epsilon, b)
     assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 

@@ -148,9 +148,7 @@ def test_a_forced_word_may_be_outside():
     task = toy_task(WORDS)
     model = tiny("lvt", task)
     prefix = torch.tensor([[WORDS + FIRST_WORD - 1]])
-    (hypotheses,) = generate(
-        task, [model], toy_batch(task, [[4, 5]]), prefix_tokens=prefix, wfe_decoding="off"
-    )
+    (hypotheses,) = generate(task, [model], toy_batch(task, [[4, 5]]), prefix_tokens=prefix, wfe_decoding="off")
     assert hypotheses[0]["tokens"][0] == prefix[0, 0]
 
 

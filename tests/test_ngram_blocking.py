@@ -12,9 +12,7 @@ FILLER = 0
 def literal_repeating_words(words, n, ignored=()):
     earlier = {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
     context = tuple(words[len(words) - n + 1 :]) if n > 1 else ()
-    return {
-        gram[-1] for gram in earlier if gram[:-1] == context and not set(gram) & set(ignored)
-    }
+    return {gram[-1] for gram in earlier if gram[:-1] == context and not set(gram) & set(ignored)}
 
 
 def test_by_hand():

@@ -299,7 +299,9 @@ def test_overwrite_spares_what_others_wrote(quick, tmp_path, capsys, name):
     kept.write_text("precious")
     assert preprocess.main(options(data, out, "--overwrite")) == 1
     told = capsys.readouterr().err
-    assert f"{out / name.split('/checkpoint')[0]}: not written by preprocess.sh, and --overwrite would delete it" in told
+    assert (
+        f"{out / name.split('/checkpoint')[0]}: not written by preprocess.sh, and --overwrite would delete it" in told
+    )
     assert kept.read_text() == "precious" and Treatment.load(out).settings.bpe == "joint"
     kept.unlink()
     if "/check" in name:

@@ -75,7 +75,9 @@ def test_an_interruption_changes_nothing(models):
         assert torch.equal(parts["model"][name], value), name
     for key, state in whole["last_optimizer_state"]["state"].items():
         for name, value in state.items():
-            assert torch.equal(torch.as_tensor(parts["last_optimizer_state"]["state"][key][name]), torch.as_tensor(value))
+            assert torch.equal(
+                torch.as_tensor(parts["last_optimizer_state"]["state"][key][name]), torch.as_tensor(value)
+            )
 
 
 def test_outputs_and_scores_are_the_same(models, tmp_path):

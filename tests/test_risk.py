@@ -51,7 +51,8 @@ def test_gradient():
         costs = cost[sentence, :candidates].tolist()
         for i in range(candidates):
             up, down = (
-                literal_risk([v + step * (j == i) for j, v in enumerate(values)], costs, alpha) for step in (1e-4, -1e-4)
+                literal_risk([v + step * (j == i) for j, v in enumerate(values)], costs, alpha)
+                for step in (1e-4, -1e-4)
             )
             assert log_p.grad[sentence, i].item() == pytest.approx((up - down) / 2e-4, abs=1e-5)
     assert log_p.grad[1, 2] == 0

@@ -274,18 +274,14 @@ def test_perl_and_python_agree_on_any_text(data):
         "governmental government agreed \u2028 \r \x0c 0 1990s don't wolves' Wolf".split(" ")
     )
     texts = st.lists(words | st.text(max_size=8), max_size=25).map(" ".join)
-    pairs = data.draw(
-        st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=3)), min_size=1, max_size=8)
-    )
+    pairs = data.draw(st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=3)), min_size=1, max_size=8))
     protocol = data.draw(st.sampled_from(["gigaword", "duc2004"]))
     hypotheses, references = zip(*pairs)
     perl = rouge(hypotheses, references, protocol, "perl")
     python = rouge(hypotheses, references, protocol, "python")
     for metric in METRICS:
         for measure in MEASURES:
-            assert python.scores[metric][measure] == pytest.approx(
-                perl.scores[metric][measure], abs=TOLERANCE
-            )
+            assert python.scores[metric][measure] == pytest.approx(perl.scores[metric][measure], abs=TOLERANCE)
             assert python.sentence_scores[metric][measure] == pytest.approx(
                 perl.sentence_scores[metric][measure], abs=TOLERANCE
             )
@@ -305,9 +301,7 @@ def literal_lcs(left, right):
     table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i, a in enumerate(left):
         for j, b in enumerate(right):
-            table[i + 1][j + 1] = (
-                table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
-            )
+            table[i + 1][j + 1] = table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
     return table[-1][-1]
 
 
@@ -405,9 +399,7 @@ def test_with_perl_auto_means_perl():
 @needs_perl
 def test_a_failing_script_is_reported(monkeypatch):
     monkeypatch.setattr(rouge_perl.perl_cmd, "ROUGE_EXEC", "no-such-script.pl")
-    with pytest.raises(
-        EvaluationError, match="script failed.*Python implementation.*no-such-script"
-    ):
+    with pytest.raises(EvaluationError, match="script failed.*Python implementation.*no-such-script"):
         rouge(["a"], [["a"]], implementation="perl")
 
 

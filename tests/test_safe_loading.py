@@ -117,7 +117,25 @@ def test_values_are_read(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["1/0", "'a' + 'b'", "[] * [2]", "[1] * 2.5", "x", "f()", "[1", "", "().__class__", "[(8, 3)] * 10**9", "'a' * 10**9", "2 ** 9", "[] + 1", "lambda: 1", 5, None]
+    "text",
+    [
+        "1/0",
+        "'a' + 'b'",
+        "[] * [2]",
+        "[1] * 2.5",
+        "x",
+        "f()",
+        "[1",
+        "",
+        "().__class__",
+        "[(8, 3)] * 10**9",
+        "'a' * 10**9",
+        "2 ** 9",
+        "[] + 1",
+        "lambda: 1",
+        5,
+        None,
+    ],
 )
 def test_what_is_no_value_is_refused(text):
     with pytest.raises(ValueError, match="it must be a value that can be read"):

@@ -50,9 +50,7 @@ def test_a_step_is_that_of_fairseq(step):
     lprobs = torch.full((3, 2, WORDS + 4), float("-inf"))
     lprobs.scatter_(2, certain.unsqueeze(2), -0.25)
     scores = torch.arange(18.0).view(3, 2, 3)
-    found, expected = (
-        search(dictionary).step(step, lprobs.clone(), scores) for search in (QuickSampling, Sampling)
-    )
+    found, expected = (search(dictionary).step(step, lprobs.clone(), scores) for search in (QuickSampling, Sampling))
     assert torch.allclose(found[0], expected[0]) and found[1].tolist() == expected[1].tolist() == certain.tolist()
     if step:
         assert found[2].tolist() == expected[2].tolist()

@@ -1,4 +1,5 @@
 """Tests of the Makefile, scripts/setup.sh and wfe-user-dir. Nothing is installed or downloaded."""
+
 import os
 import shutil
 import subprocess
@@ -35,7 +36,7 @@ def run(*command, cwd=ROOT, **environment):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=60,
     )
 

@@ -17,7 +17,9 @@ EOS = 2
 
 @settings(deadline=None, max_examples=50)
 @given(
-    st.sampled_from([5, SMALL_VOCABULARY - 1, SMALL_VOCABULARY, SMALL_VOCABULARY + 1, SMALL_VOCABULARY + GROUP - 1, 9000]),
+    st.sampled_from(
+        [5, SMALL_VOCABULARY - 1, SMALL_VOCABULARY, SMALL_VOCABULARY + 1, SMALL_VOCABULARY + GROUP - 1, 9000]
+    ),
     st.integers(1, 5),
     st.integers(1, 4),
     st.floats(0, 1),

@@ -40,10 +40,7 @@ def test_against_all_possible_resamples():
 
 def test_chance_alone_is_rarely_significant():
     random = np.random.default_rng(0)
-    p_values = [
-        paired_bootstrap(random.normal(size=100), random.normal(size=100), 200).p_value
-        for _ in range(200)
-    ]
+    p_values = [paired_bootstrap(random.normal(size=100), random.normal(size=100), 200).p_value for _ in range(200)]
     assert 0.01 <= np.mean(np.array(p_values) < 0.05) <= 0.1
 
 

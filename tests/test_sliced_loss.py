@@ -107,7 +107,11 @@ def test_small_gradients_survive_half_precision():
     head, states, padding, words, target = a_head_and_a_batch(WordFrequencyEstimator, vocabulary=7)
     head, states = head.half(), states.half()
     expected = gradients(
-        copy.deepcopy(head).float(), states.float(), padding, words, lambda p: sliced_loss(p, loss_of(head), target, PAD)
+        copy.deepcopy(head).float(),
+        states.float(),
+        padding,
+        words,
+        lambda p: sliced_loss(p, loss_of(head), target, PAD),
     )[1]
 
     def tiny_loss(estimate, a_star):  # with gradients far below the smallest half
@@ -143,9 +147,7 @@ def test_nothing_of_the_size_of_batch_times_vocabulary_is_made():
 
 class TestNLL:
     def literal(self, logits, target):
-        return sum(
-            -torch.log_softmax(row, dim=-1)[word] for row, word in zip(logits, target.tolist()) if word != PAD
-        )
+        return sum(-torch.log_softmax(row, dim=-1)[word] for row, word in zip(logits, target.tolist()) if word != PAD)
 
     @pytest.mark.parametrize("tokens, vocabulary", [(1, 3), (7, 5), (40, 60_000)])
     def test_against_loops(self, tokens, vocabulary):

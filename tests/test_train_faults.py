@@ -178,7 +178,9 @@ def test_data_that_were_prepared_anew_are_not_trained_on(tmp_path, stubbed):
     other = json.loads(settings.read_text())
     other["text"]["train.source"] = "changed"
     training = training_of(data, tmp_path, preset="paper")
-    started = stubbed([[], [Epoch(5, Path("checkpoint5.pt"), 1.0, 0.0)]], lambda: settings.write_text(json.dumps(other)))
+    started = stubbed(
+        [[], [Epoch(5, Path("checkpoint5.pt"), 1.0, 0.0)]], lambda: settings.write_text(json.dumps(other))
+    )
     with pytest.raises(PipelineError, match="my data: was prepared anew while a model was trained on it"):
         training.train(inherit=[])
     assert len(started) == 1

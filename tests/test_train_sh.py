@@ -179,7 +179,9 @@ def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, t
     assert whole["model"].keys() == before["model"].keys() and "wfe_head.votes.weight" in whole["model"]
     for name, value in whole["model"].items():
         assert torch.equal(parts["model"][name], value), name
-    assert not torch.equal(before["model"]["decoder.embed_tokens.weight"], whole["model"]["decoder.embed_tokens.weight"])
+    assert not torch.equal(
+        before["model"]["decoder.embed_tokens.weight"], whole["model"]["decoder.embed_tokens.weight"]
+    )
     # A model that was trained so can be trained so again, or get another estimator of its preset.
     found = [BaseModel("--from", str(path)).model_settings() for path in (base, tmp_path / "whole")]
     assert found[0] == found[1] and found[0]["model_preset"] == "small"
@@ -283,7 +285,9 @@ def test_fairseq_stops_at_the_limit():
     assert stops == [([1.0], False), ([1.0], False), ([1.0], True)]
     # In the midst of an epoch, and where fairseq itself stops, nothing is changed.
     assert not limited(None, trainer, None, SimpleNamespace(epoch=4), [], False)[1]
-    assert stops_at(TimeLimit(1e9), lambda *_: ([1.0], True))(None, trainer, None, SimpleNamespace(epoch=1), [], True)[1]
+    assert stops_at(TimeLimit(1e9), lambda *_: ([1.0], True))(None, trainer, None, SimpleNamespace(epoch=1), [], True)[
+        1
+    ]
 
 
 def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
@@ -314,7 +318,9 @@ def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
     arguments = options(data, tmp_path / "model", *more, "--", "--cpu", *TINY, "--wfe-epsilon=-1", preset="small")
     assert train.main(arguments) == 1
     (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith("train: error: fairseq-train") and told.endswith("--wfe-epsilon is -1.0; it must be 0 or more")
+    assert told.startswith("train: error: fairseq-train") and told.endswith(
+        "--wfe-epsilon is -1.0; it must be 0 or more"
+    )
 
 
 def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
@@ -330,7 +336,9 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(decode, "split", split)
     monkeypatch.setattr(train.checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
     training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
-    epochs = [Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)]
+    epochs = [
+        Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)
+    ]
     assert training.best_by_rouge(epochs) == 2
     assert training.best_by_rouge(epochs) == 2
     assert decoded == ["one.pt", "two.pt", "three.pt"]
@@ -342,7 +350,9 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
 
 def command(data, *more, preset="paper", last=0):
     training = train.Training(*train.parse(options(data, data.parent / "new", *more, preset=preset)))
-    words = training.command(train.Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None)
+    words = training.command(
+        train.Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None
+    )
     return dict(zip(words, words[1:])), words
 
 

@@ -126,10 +126,7 @@ def test_other_models_of_fairseq_can_be_trained():
 
 
 def test_logged_a_sentence():
-    logs = [
-        dict(loss=9.0, nll_loss=5.0, unlikelihood_loss=4.0, ntokens=4, nsentences=n, sample_size=n)
-        for n in (1, 3)
-    ]
+    logs = [dict(loss=9.0, nll_loss=5.0, unlikelihood_loss=4.0, ntokens=4, nsentences=n, sample_size=n) for n in (1, 3)]
     with metrics.aggregate(new_root=True) as aggregator:
         NLLWithUnlikelihoodCriterion.reduce_metrics(logs)
     assert aggregator.get_smoothed_values()["unlikelihood_loss"] == 2.0

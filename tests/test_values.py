@@ -123,7 +123,9 @@ def test_words_beyond_the_vocabulary(side):
     known, unknown = [[4, 5], [6]], [[4, 12], [6]]
     batch = toy_batch(task, unknown if side == "source" else known, unknown if side == "target" else known)
     model = toy_model(small).train()
-    told = pytest.raises(ValueError, match=rf"dict.{'article' if side == 'source' else 'title'}.txt \(number 12 of 12\)")
+    told = pytest.raises(
+        ValueError, match=rf"dict.{'article' if side == 'source' else 'title'}.txt \(number 12 of 12\)"
+    )
     with told as raised:
         small.valid_step(batch, model, NLLWithWFECriterion(small))
     assert isinstance(raised.value, RuntimeError)  # for which fairseq-train leaves no crash.pt

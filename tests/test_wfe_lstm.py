@@ -72,8 +72,7 @@ class TestEncoder:
 
 def parameter_shapes(**config):
     task = toy_task(WORDS)
-    settings = WFELSTMConfig( max_source_positions=9, max_target_positions=9
-    )
+    settings = WFELSTMConfig(max_source_positions=9, max_target_positions=9)
     for name, value in config.items():
         setattr(settings, name, value)
     model = WFELSTMModel.build_model(settings, task)

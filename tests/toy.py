@@ -1,7 +1,8 @@
 """Small dictionaries, models and batches for the tests, made from a seed."""
 
 from argparse import Namespace
-from typing import List, Optional, Sequence
+from collections.abc import Sequence
+from typing import List, Optional
 
 import torch
 from fairseq.data import Dictionary
@@ -32,9 +33,7 @@ def toy_task(words: int = 8, **config) -> SummarizationWFETask:
     )
 
 
-def toy_model(
-    task, seed: int = 0, hidden_size: int = 5, weight_scale: float = 1.0, **config
-) -> WFELSTMModel:
+def toy_model(task, seed: int = 0, hidden_size: int = 5, weight_scale: float = 1.0, **config) -> WFELSTMModel:
     """A random model whose logits and estimates spread widely, in evaluation mode."""
     settings = WFELSTMConfig(
         dropout=0.1,
@@ -74,25 +73,21 @@ class FixedEstimates(torch.nn.Module):
         return FrequencyEstimate(self.estimate.r.clone(), self.estimate.g.clone())
 
 
-def toy_sources(count: int, words: int, seed: int = 0, longest: int = 7) -> List[List[int]]:
+def toy_sources(count: int, words: int, seed: int = 0, longest: int = 7) -> list[list[int]]:
     generator = torch.Generator().manual_seed(seed)
     sources = []
     for _ in range(count):
         length = int(torch.randint(1, longest + 1, (1,), generator=generator))
-        source = torch.randint(
-            FIRST_WORD, FIRST_WORD + words, (length,), generator=generator
-        )
+        source = torch.randint(FIRST_WORD, FIRST_WORD + words, (length,), generator=generator)
         sources.append(source.tolist())
     return sources
 
 
-def toy_batch(task, sources: List[List[int]], targets: Optional[List[List[int]]] = None):
+def toy_batch(task, sources: list[list[int]], targets: Optional[list[list[int]]] = None):
     """A batch as fairseq collates it: sentences sorted by length, padded left."""
     eos = task.source_dictionary.eos()
     tensors = [torch.tensor(source + [eos]) for source in sources]
-    dataset = task.build_dataset_for_inference(
-        tensors, torch.tensor([len(tensor) for tensor in tensors])
-    )
+    dataset = task.build_dataset_for_inference(tensors, torch.tensor([len(tensor) for tensor in tensors]))
     if targets is not None:
         dataset.tgt = [torch.tensor(target + [eos]) for target in targets]
         dataset.tgt_sizes = torch.tensor([len(target) + 1 for target in targets])
@@ -110,14 +105,12 @@ def generate(task, models, batch, prefix_tokens=None, constraints=None, **option
     settings = dict(beam=4, max_len_b=8, min_len=0, unnormalized=True)
     settings.update(options)
     generator = task.build_generator(models, Namespace(**settings))
-    hypotheses = task.inference_step(
-        generator, models, batch, prefix_tokens=prefix_tokens, constraints=constraints
-    )
+    hypotheses = task.inference_step(generator, models, batch, prefix_tokens=prefix_tokens, constraints=constraints)
     by_id = dict(zip(batch["id"].tolist(), hypotheses))
     return [by_id[number] for number in sorted(by_id)]
 
 
-def words_of(hypothesis, eos: int) -> List[int]:
+def words_of(hypothesis, eos: int) -> list[int]:
     words = hypothesis["tokens"].tolist()
     assert words[-1] == eos and eos not in words[:-1]
     return words[:-1]

@@ -43,8 +43,11 @@ def _combined(kind: type, left, right):
     numbers = [value for value in (left, right) if isinstance(value, (int, float))]
     fits = (
         len(numbers) == 2
-        or kind is ast.Add and len(lists) == 2
-        or kind is ast.Mult and len(lists) == len(numbers) == 1 and len(lists[0]) * numbers[0] <= MOST_ITEMS
+        or kind is ast.Add
+        and len(lists) == 2
+        or kind is ast.Mult
+        and len(lists) == len(numbers) == 1
+        and len(lists[0]) * numbers[0] <= MOST_ITEMS
     )
     if not fits or kind not in _ARITHMETIC:
         raise ValueError

@@ -4,9 +4,10 @@ import fileinput
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Iterable, Optional
+from typing import Optional
 
 from omegaconf import MissingMandatoryValue
 from omegaconf.errors import InterpolationKeyError

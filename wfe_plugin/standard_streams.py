@@ -4,8 +4,9 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Iterator, TextIO
+from typing import TextIO
 
 
 def show_any_text() -> None:

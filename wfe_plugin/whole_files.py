@@ -2,9 +2,9 @@
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
 
 
 @contextmanager

@@ -19,8 +19,9 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, TextIO
+from typing import Dict, List, NamedTuple, Optional, TextIO
 
 HELD_OUT = {"valid": 0.04, "test": 0.04}  # share of the source packages
 MAX_PER_SOURCE = 3  # pairs from one source package, lest the giants rule
@@ -64,7 +65,7 @@ class Package(NamedTuple):
     source: str
     section: str
     synopsis: str
-    paragraphs: List[str]
+    paragraphs: list[str]
 
 
 class Pair(NamedTuple):
@@ -113,7 +114,7 @@ def open_list(path: Path) -> TextIO:
     return io.StringIO(content.decode("utf-8", errors="replace"))
 
 
-def stanzas(lines: Iterable[str]) -> Iterator[Dict[str, str]]:
+def stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     """The paragraphs of a control file as dictionaries; continuation lines keep their blanks."""
     fields, key = {}, None
     for line in lines:
@@ -132,7 +133,7 @@ def stanzas(lines: Iterable[str]) -> Iterator[Dict[str, str]]:
         yield fields
 
 
-def read_list(path: Path) -> Iterator[Dict[str, str]]:
+def read_list(path: Path) -> Iterator[dict[str, str]]:
     """The paragraphs of a package list, one a package."""
     try:
         with open_list(path) as file:
@@ -150,7 +151,7 @@ def fetch_again(directory: Path) -> str:
     return f"run apt-get update, or remove {directory} if it was downloaded by prepare.py"
 
 
-def read_packages(directory: Path) -> List[Package]:
+def read_packages(directory: Path) -> list[Package]:
     """All packages of the lists in `directory`, with their long descriptions."""
     names = sorted(path for path in directory.iterdir() if path.is_file())
     lists = [path for path in names if re.search(r"_Packages(?:\.\w+)?$", path.name)]
@@ -179,7 +180,7 @@ def read_packages(directory: Path) -> List[Package]:
 
 def paragraphs(body: str) -> Iterator[str]:
     """The prose of a long description: lists and examples are indented by more than one blank."""
-    lines: List[str] = []
+    lines: list[str] = []
     for line in [*body.split("\n"), " ."]:
         if line.strip() not in ("", ".") and not re.match(r"\s{2}|\s*[-*o+\u2022]\s", line):
             lines.append(line)
@@ -203,9 +204,9 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def describe(texts: List[str]) -> str:
+def describe(texts: list[str]) -> str:
     """The first paragraph, and as many more as it takes to say something; whole sentences only."""
-    words: List[str] = []
+    words: list[str] = []
     for text in texts:
         for sentence in sentences(text):
             if words and PACKAGE_NOTE.search(sentence):  # a first sentence, the next may refer to
@@ -245,7 +246,7 @@ def blind(text: str) -> str:
     return " ".join(re.findall(r"[a-z]+", text.lower()))
 
 
-def common_paragraphs(packages: List[Package]) -> set:
+def common_paragraphs(packages: list[Package]) -> set:
     """Paragraphs that stand in the descriptions of several source packages."""
     owners = collections.defaultdict(set)
     for package in packages:
@@ -272,10 +273,10 @@ def shingles(text: str) -> set:
     return set(zip(words, words[1:], words[2:])) or {tuple(words)}
 
 
-def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.4) -> List[Pair]:
+def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.4) -> list[Pair]:
     """Keep the first of pairs with the same synopsis or much the same description, over all splits."""
     kept, sizes, synopses, per_source = [], [], set(), collections.Counter()
-    owners: Dict[tuple, List[int]] = collections.defaultdict(list)
+    owners: dict[tuple, list[int]] = collections.defaultdict(list)
     for pair in pairs:
         mine = shingles(pair.description)
         shared = collections.Counter(owner for shingle in mine for owner in owners[shingle])
@@ -294,7 +295,7 @@ def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.4) -> List[Pair]:
     return kept
 
 
-def split_by_source(pairs: List[Pair]) -> Dict[str, List[Pair]]:
+def split_by_source(pairs: list[Pair]) -> dict[str, list[Pair]]:
     """All packages of one source go to one split, by a hash of its name without version numbers."""
     splits = {"train": [], "valid": [], "test": []}
     for pair in pairs:
@@ -309,7 +310,7 @@ def split_by_source(pairs: List[Pair]) -> Dict[str, List[Pair]]:
     return splits
 
 
-def write_splits(splits: Dict[str, List[Pair]], out: Path) -> None:
+def write_splits(splits: dict[str, list[Pair]], out: Path) -> None:
     """Write NAME.article and NAME.title, each complete or not at all."""
     out.mkdir(parents=True, exist_ok=True)
     for name, pairs in splits.items():

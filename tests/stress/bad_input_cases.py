@@ -3,10 +3,11 @@
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Optional, Sequence
+from typing import Callable, Optional
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
@@ -60,19 +61,30 @@ def text_cases(w: World):
                 out = w.open / "new"
                 dropped = place == "train" and kind == "long"  # which is told
                 told = None if dropped else fault
-                yield Case("preprocess.sh", f"{place} {side} {kind}", [*arguments, "--out", out], told, out=out, as_user=user)
+                yield Case(
+                    "preprocess.sh", f"{place} {side} {kind}", [*arguments, "--out", out], told, out=out, as_user=user
+                )
         # generate.sh; blank lines have blank summaries, and any number of lines is right
         out = w.open / "new"
         told = None if kind in ("blank", "short") else fault
         arguments = ["--model", w.model, "--out", out, "--threads", 1, "--input"]
         yield Case("generate.sh", f"input {kind}", [*arguments, path], told, out=out, as_user=user)
         told = None if kind in ("blank", "long") else fault
-        yield Case("generate.sh", f"references {kind}", [*arguments, good, "--references", path], told, out=out, as_user=user)
+        yield Case(
+            "generate.sh", f"references {kind}", [*arguments, good, "--references", path], told, out=out, as_user=user
+        )
         # wfe-evaluate
         arguments = ["--protocol", "gigaword", "--rouge", "python", "--json", out]
         for references, hypotheses in ((path, good), (good, path)):
             files = ["--references", references, "--hypotheses", hypotheses]
-            yield Case("wfe-evaluate", f"{references.name} {hypotheses.name}", [*arguments, *files], told, out=out, as_user=user)
+            yield Case(
+                "wfe-evaluate",
+                f"{references.name} {hypotheses.name}",
+                [*arguments, *files],
+                told,
+                out=out,
+                as_user=user,
+            )
         # fairseq-interactive
         told = None if kind in ("blank", "short", "empty", "NUL") else fault
         if kind == "long":
@@ -87,7 +99,9 @@ def text_cases(w: World):
         # wfe-experiment; what is right goes on to trainings, which are no business of this
         if fault:
             config = w.folder / f"text-{kind}.ini"
-            config.write_text(f"[experiment]\nout = open/new\n[data]\ntrain = {good} {good}\nvalid = {good} {path}\ntest = {good} {good}\n")
+            config.write_text(
+                f"[experiment]\nout = open/new\n[data]\ntrain = {good} {good}\nvalid = {good} {path}\ntest = {good} {good}\n"
+            )
             yield Case("wfe-experiment", f"valid {kind}", [config], fault, out=out, as_user=user)
 
 
@@ -98,12 +112,22 @@ def checkpoint_cases(w: World):
     out = w.open / "new"
     for kind, message in {**damaged, "diverged": "not finite"}.items():
         path = w.folder / f"{kind}.pt"
-        yield Case("generate.sh", f"model {kind}", ["--model", path, "--data", w.data, "--out", out, "--threads", 1], message, out=out)
-        yield Case("wfe-frequencies", f"model {kind}", ["--model", path, "--data", w.data, "--json", out], message, out=out)
+        yield Case(
+            "generate.sh",
+            f"model {kind}",
+            ["--model", path, "--data", w.data, "--out", out, "--threads", 1],
+            message,
+            out=out,
+        )
+        yield Case(
+            "wfe-frequencies", f"model {kind}", ["--model", path, "--data", w.data, "--json", out], message, out=out
+        )
         if kind not in ("diverged", "unknown-arch", "hostile-options"):  # which do not matter to it
             arguments = options(w.data, out, "--add-wfe", path, "--epochs", "1", preset="small")
             told = "empty" if kind == "empty" else message
-            yield Case("train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt")
+            yield Case(
+                "train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt"
+            )
         told = {"missing": "not found", "no-cfg": "", "bare": "", "list": ""}.get(kind, message)
         for command in FAIRSEQ[1:]:
             arguments = [w.data, *TASK, "--path", path, "--cpu"]
@@ -113,26 +137,53 @@ def checkpoint_cases(w: World):
             for option in ("--restore-file", "--finetune-from-model"):
                 arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, option, path]
                 yield Case("fairseq-train", f"{option} {kind}", arguments, message if kind != "list" else "", out=out)
-    for command, decode in {"generate.sh": "--decoding", "fairseq-generate": "--wfe-decoding", "fairseq-interactive": "--wfe-decoding"}.items():
-        for kind, paths in {"no head": ["no-head.pt"], "mixed": ["good.pt", "no-head.pt"], "mixed, turned": ["no-head.pt", "good.pt"]}.items():
+    for command, decode in {
+        "generate.sh": "--decoding",
+        "fairseq-generate": "--wfe-decoding",
+        "fairseq-interactive": "--wfe-decoding",
+    }.items():
+        for kind, paths in {
+            "no head": ["no-head.pt"],
+            "mixed": ["good.pt", "no-head.pt"],
+            "mixed, turned": ["no-head.pt", "good.pt"],
+        }.items():
             path = ":".join(str(w.folder / name) for name in paths)
             if command == "generate.sh":
                 arguments = ["--model", path, "--data", w.data, "--out", out]
             else:
                 arguments = [w.data, *TASK, "--path", path, "--cpu"]
-            yield Case(command, f"{kind} {decode} full", [*arguments, decode, "full"], f"{decode} off", out=out, stdin=b"a b\n")
-    yield Case("wfe-frequencies", "no head", ["--model", w.folder / "no-head.pt", "--data", w.data], "estimates no frequencies")
+            yield Case(
+                command, f"{kind} {decode} full", [*arguments, decode, "full"], f"{decode} off", out=out, stdin=b"a b\n"
+            )
+    yield Case(
+        "wfe-frequencies", "no head", ["--model", w.folder / "no-head.pt", "--data", w.data], "estimates no frequencies"
+    )
     unknown = ["--path", w.folder / "unknown-task.pt", "--cpu", "--batch-size", 4]
     yield Case("fairseq-validate", "path unknown-task", [w.data, *TASK, *unknown], "none_such")
     yield Case("wfe-frequencies", "model unknown-task", ["--model", unknown[1], "--data", w.data], "none_such")
     transformer = w.folder / "transformer.pt"
     yield Case("generate.sh", "a Transformer", ["--model", transformer, "--out", out, "--threads", 1], None)
-    yield Case("generate.sh", "a Transformer, full", ["--model", transformer, "--out", out, "--decoding", "full"], "estimates no")
-    yield Case("wfe-frequencies", "a Transformer", ["--model", transformer, "--data", w.data], "estimates no frequencies")
+    yield Case(
+        "generate.sh",
+        "a Transformer, full",
+        ["--model", transformer, "--out", out, "--decoding", "full"],
+        "estimates no",
+    )
+    yield Case(
+        "wfe-frequencies", "a Transformer", ["--model", transformer, "--data", w.data], "estimates no frequencies"
+    )
     arguments = options(w.data, out, "--add-wfe", transformer, "--epochs", "1", preset="small")
-    yield Case("train.sh", "--add-wfe to a Transformer", [*arguments, "--", "--cpu", *TINY], "", out=out / "checkpoint1.pt")
+    yield Case(
+        "train.sh", "--add-wfe to a Transformer", [*arguments, "--", "--cpu", *TINY], "", out=out / "checkpoint1.pt"
+    )
     for path in (w.folder / "good.pt", w.model):
-        yield Case("train.sh", "--add-wfe to WFE", [*options(w.data, out, "--add-wfe", path, preset="small"), "--", "--cpu", *TINY], "already", out=out)
+        yield Case(
+            "train.sh",
+            "--add-wfe to WFE",
+            [*options(w.data, out, "--add-wfe", path, preset="small"), "--", "--cpu", *TINY],
+            "already",
+            out=out,
+        )
     for kind in ("cut", "hostile", "text"):
         yield from resumed(w, kind, damaged[kind])
 
@@ -194,7 +245,9 @@ def data_cases(w: World):
                 yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):
             config = w.folder / f"data-{kind}.ini"
-            config.write_text(f"[experiment]\nout = open/new\ntraining options = --epochs 1 -- --cpu\n[data]\nprepared = {data}\n")
+            config.write_text(
+                f"[experiment]\nout = open/new\ntraining options = --epochs 1 -- --cpu\n[data]\nprepared = {data}\n"
+            )
             if kind != "other":
                 told = message
                 yield Case("wfe-experiment", f"prepared {kind}", [config], told, out=out / "report.md")
@@ -312,7 +365,13 @@ def option_cases(w: World):
             arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, f"{option}={value}"]
             yield Case("fairseq-train", f"{option} {value}", arguments, said, out=out)
             if value in ("-1", "-0.25", "0.5", "0", "none_such", "1"):
-                arguments = [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY, f"{option}={value}"]
+                arguments = [
+                    *options(w.data, out, "--epochs", "1", preset="small"),
+                    "--",
+                    "--cpu",
+                    *TINY,
+                    f"{option}={value}",
+                ]
                 yield Case("train.sh", f"{option} {value}", arguments, said, out=w.open / "new" / "checkpoint1.pt")
     for words, said in TRAINING_WORDS:
         tiny = [] if "--arch" in words else TINY
@@ -327,11 +386,23 @@ def option_cases(w: World):
     yield Case("fairseq-validate", "no size of batches", arguments[:-2], "--batch-size")
     for value in ("-1", "nan"):
         arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, "--criterion", "nll_unlikelihood"]
-        yield Case("fairseq-train", f"unlikelihood {value}", [*arguments, f"--unlikelihood-weight={value}"], "--unlikelihood-weight", out=out)
+        yield Case(
+            "fairseq-train",
+            f"unlikelihood {value}",
+            [*arguments, f"--unlikelihood-weight={value}"],
+            "--unlikelihood-weight",
+            out=out,
+        )
     for option, values in DECODING_VALUES.items():
         for value in values:
             said = option if option != "--none-such" else "unrecognized arguments: --none-such"
-            more = ["--sampling", "--nbest", 5] if "sampling" in option else ["--no-repeat-ngram-size", 2] if "ignore" in option else []
+            more = (
+                ["--sampling", "--nbest", 5]
+                if "sampling" in option
+                else ["--no-repeat-ngram-size", 2]
+                if "ignore" in option
+                else []
+            )
             arguments = [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu"]
             if option != "--max-len-b":
                 arguments += ["--max-len-b", 9]
@@ -340,24 +411,57 @@ def option_cases(w: World):
                     continue  # which has no references to take prefixes from
                 yield Case(command, f"{option} {value}", [*arguments, *more, f"{option}={value}"], said, stdin=b"a b\n")
             if option not in ("--beam", "--nbest", "--wfe-decoding") and value in ("-1", "0", "none_such", "1", "nan"):
-                arguments = ["--model", w.model, "--out", out, "--threads", 1, "--", "--cpu", *more, f"{option}={value}"]
+                arguments = [
+                    "--model",
+                    w.model,
+                    "--out",
+                    out,
+                    "--threads",
+                    1,
+                    "--",
+                    "--cpu",
+                    *more,
+                    f"{option}={value}",
+                ]
                 yield Case("generate.sh", f"{option} {value}", arguments, said, out=out)
     for option, value in {"--beam": "0", "--nbest": "9", "--decoding": "x", "--threads": "0", "--none-such": "1", "--split": "none_such",
                           "--protocol": "x", "--time-only": "0"}.items():  # fmt: skip
-        yield Case("generate.sh", f"{option} {value}", ["--model", w.model, "--out", out, option, value], value if option == "--split" else option, out=out)
+        yield Case(
+            "generate.sh",
+            f"{option} {value}",
+            ["--model", w.model, "--out", out, option, value],
+            value if option == "--split" else option,
+            out=out,
+        )
     for option, value in {"--epochs": "0", "--patience": "-1", "--seed": "-1", "--threads": "x", "--gpus": "0", "--gpus 2": None, "--machine": "2",
                           "--estimator": "x", "--preset": "x", "--best-by": "x", "--none-such": "1", "--add-wfe": "nowhere"}.items():  # fmt: skip
         words = option.split() if value is None else [option, value]
         yield Case("train.sh", f"{option} {value}", [*options(w.data, out, preset="small"), *words], option, out=out)
     files = ["--train", w.train, "--valid", w.valid, "--out", out]
-    for option, value in {"--merges": "0", "--workers": "0", "--bpe": "x", "--none-such": "1", "--train": "nowhere"}.items():
-        yield Case("preprocess.sh", f"{option} {value}", [*files, option, value], "nowhere" if option == "--train" else option, out=out)
+    for option, value in {
+        "--merges": "0",
+        "--workers": "0",
+        "--bpe": "x",
+        "--none-such": "1",
+        "--train": "nowhere",
+    }.items():
+        yield Case(
+            "preprocess.sh",
+            f"{option} {value}",
+            [*files, option, value],
+            "nowhere" if option == "--train" else option,
+            out=out,
+        )
     for name, words, said in (("no options", [], "required"), ("unknown", ["--none-such"], "error: ")):
         for command in (*MODULES, *FAIRSEQ):
             known = {"treat": ["apply", w.data], "wfe-experiment": ["config.ini"], "wfe-frequencies": ["--model", "x", "--data", "x"],
                      "wfe-evaluate": ["--references", "x", "--hypotheses", "x"]}.get(command, []) if words else []  # fmt: skip
             if command.startswith("fairseq"):
-                known = [w.data, *TASK, *(TRAINING if command == "fairseq-train" else ["--path", w.folder / "good.pt"])] if words else ["--user-dir", PLUGIN]
+                known = (
+                    [w.data, *TASK, *(TRAINING if command == "fairseq-train" else ["--path", w.folder / "good.pt"])]
+                    if words
+                    else ["--user-dir", PLUGIN]
+                )
                 said = said if words else ""
             yield Case(command, name, [*known, *words], said if words or not command.startswith("fairseq") else "")
     for name, config in {"none": None, "empty": "", "no section": "a = 1\n", "unknown section": "[nothing]\n", "unknown key": "[experiment]\nnothing = 1\n",
@@ -396,7 +500,17 @@ def output_cases(w: World):
             "wfe-frequencies": ["--model", w.model, "--data", w.data, "--json", out],
             "wfe-experiment": [config],
             "fairseq-train": [w.data, *TASK, *TRAINING[:-1], *TINY, "--save-dir", out],
-            "fairseq-generate": [w.data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9, "--results-path", out],
+            "fairseq-generate": [
+                w.data,
+                *TASK,
+                "--path",
+                w.folder / "good.pt",
+                "--cpu",
+                "--max-len-b",
+                9,
+                "--results-path",
+                out,
+            ],
         }
         for command, arguments in calls.items():
             if command.startswith("fairseq") and kind == "full":
@@ -407,7 +521,9 @@ def output_cases(w: World):
             yield Case(command, f"output {kind}", arguments, told, out=result, before=lambda: fill(w.full))
     for command, arguments in calls.items():
         out = w.file if command not in ("wfe-evaluate", "wfe-frequencies") else w.data
-        arguments = [out if word == place / "out" else str(out) if word == str(place / "out") else word for word in arguments]
+        arguments = [
+            out if word == place / "out" else str(out) if word == str(place / "out") else word for word in arguments
+        ]
         if command != "wfe-experiment":
             yield Case(command, f"output is a {'file' if out == w.file else 'directory'}", arguments, out.name)
 

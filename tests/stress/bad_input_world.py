@@ -50,7 +50,9 @@ def transformer(data: Path) -> dict:
     """A stock model of fairseq's own task."""
     sizes = [f"--{side}-{name}={value}" for side in ("encoder", "decoder")
              for name, value in (("embed-dim", 8), ("ffn-embed-dim", 8), ("attention-heads", 1), ("layers", 1))]  # fmt: skip
-    return state_of([str(data), "--task", "translation", "--arch", "transformer", "-s", "source", "-t", "target", *sizes])
+    return state_of(
+        [str(data), "--task", "translation", "--arch", "transformer", "-s", "source", "-t", "target", *sizes]
+    )
 
 
 def make(folder: Path) -> Path:
@@ -108,7 +110,12 @@ def spoil_data(world: World) -> None:
     def copy(name: str) -> Path:
         return Path(shutil.copytree(world.data, world.folder / name))
 
-    for file in ("treatment.json", "dict.target.txt", "valid.source-target.target.idx", "test.source-target.target.idx"):
+    for file in (
+        "treatment.json",
+        "dict.target.txt",
+        "valid.source-target.target.idx",
+        "test.source-target.target.idx",
+    ):
         (copy(f"without-{file}") / file).unlink()
     for split in ("train", "valid", "test"):
         name = f"{split}.source-target.source.bin"
@@ -132,7 +139,7 @@ def spoil_data(world: World) -> None:
     make(world.folder / "empty-directory")
 
 
-TEXT: Dict[str, Optional[bytes]] = {
+TEXT: dict[str, Optional[bytes]] = {
     "missing": None,
     "empty": b"",
     "latin-1": b"a\nb\xe9\nc\n",

@@ -39,11 +39,11 @@ class Work:
     """A command that writes to `out`, and how two of its results are compared."""
 
     name: str
-    command: Callable[[Path], List]
+    command: Callable[[Path], list]
     compare: Callable[[Path, Path], None]
 
 
-def works(folder: Path) -> List[Work]:
+def works(folder: Path) -> list[Work]:
     sets = write_text(folder, SIZES)
     data, model = folder / "data", folder / "model"
     preprocess = [ROOT / "preprocess.sh", *sets, "--workers", 2, "--out"]
@@ -51,7 +51,15 @@ def works(folder: Path) -> List[Work]:
     run([*preprocess, data], folder / "log")
     run([ROOT / "train.sh", *options(data, model, *training, preset="small"), "--", "--cpu", *TINY], folder / "log")
     decode = [ROOT / "generate.sh", "--model", model, "--beam", 10, "--nbest", 10, "--threads", 1, "--out"]
-    frequencies = [ROOT / "scripts" / "run_main.sh", "wfe_plugin.cli.frequencies", "--model", model, "--data", data, "--json"]
+    frequencies = [
+        ROOT / "scripts" / "run_main.sh",
+        "wfe_plugin.cli.frequencies",
+        "--model",
+        model,
+        "--data",
+        data,
+        "--json",
+    ]
 
     def fairseq_train(out):
         command = [Path(sys.executable).with_name("fairseq-train"), data, "--user-dir", ROOT / "wfe_plugin"]
@@ -137,7 +145,11 @@ def check_whole(work: Work, out: Path, told: str) -> None:
     check("No space left on device" in told, f"{work.name} does not say why it failed:\n{told[-1500:]}")
     check("Traceback" not in told, f"{work.name} shows a traceback:\n{told[-3000:]}")
     for path in out.rglob("*") if out.is_dir() else []:
-        if any(part.startswith(".") for part in path.relative_to(out).parts) or path.suffix == ".tmp" or not path.is_file():
+        if (
+            any(part.startswith(".") for part in path.relative_to(out).parts)
+            or path.suffix == ".tmp"
+            or not path.is_file()
+        ):
             continue
         try:
             if path.suffix == ".pt":
@@ -178,7 +190,9 @@ def main() -> None:
                             counts[f"{work.name}: disks filled up"] += 1
                             check_whole(work, out, log.read_text(errors="replace"))
                         subprocess.run(["mount", "-o", f"remount,size={ENOUGH}", str(small)], check=True)
-                        check(run(work.command(out), log) == 0, f"{work.name} does not go on:\n{log.read_text()[-1500:]}")
+                        check(
+                            run(work.command(out), log) == 0, f"{work.name} does not go on:\n{log.read_text()[-1500:]}"
+                        )
                         work.compare(undisturbed / "out", out)
                 print(f"{work.name}: needs {need / 1024:.0f} kB; {counts['differences']} faults so far", flush=True)
     for name, count in sorted(counts.items()):

@@ -136,7 +136,9 @@ def interactive(data: Path, model: Path, count: int, beam: int) -> bool:
         process.stdin.close()
         process.stdout.read()
     seconds = time.monotonic() - begun
-    print(f"fairseq-interactive: {answered} of {count} lines answered in {seconds:.0f} s, the slowest in {slowest:.2f} s")
+    print(
+        f"fairseq-interactive: {answered} of {count} lines answered in {seconds:.0f} s, the slowest in {slowest:.2f} s"
+    )
     return flat("fairseq-interactive", measured) and answered == count and process.returncode == 0
 
 

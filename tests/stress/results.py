@@ -38,7 +38,9 @@ def compare_trainings(expected, found):
     check(names[0] == names[1] and len(names[0]) > 1, f"{found}: {names}")
     for name in names[0]:
         left, right = (torch.load(out / name) for out in (expected, found))
-        check(left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: validation loss in {name}")
+        check(
+            left["extra_state"]["val_loss"] == right["extra_state"]["val_loss"], f"{found}: validation loss in {name}"
+        )
         check(same_tensors(left["model"], right["model"]), f"{found}: model in {name}")
         states = [state["last_optimizer_state"] for state in (left, right)]
         check(same_tensors(*states), f"{found}: optimizer in {name}")

@@ -26,7 +26,8 @@ import torch  # noqa: E402
 from fairseq.token_generation_constraints import pack_constraints  # noqa: E402
 from families import FAMILIES, toy_of  # noqa: E402
 from literal_search import LiteralSearch  # noqa: E402
-from toy import FIRST_WORD, FixedEstimates, estimates as model_estimates, toy_batch, toy_sources, toy_task  # noqa: E402
+from toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task  # noqa: E402
+from toy import estimates as model_estimates
 
 from wfe_plugin.models.wfe_model import ESTIMATORS  # noqa: E402
 
@@ -76,17 +77,17 @@ class Case:
     weight_scale: float
     dtype: str
     head: str
-    sources: List[List[int]]
+    sources: list[list[int]]
     max_len: int
     min_len: int
     beam: int
     search: str
-    task: Dict
-    options: Dict
+    task: dict
+    options: dict
     family: str = "lstm"
     estimator: str = "paper"
-    prefix: Optional[List[List[int]]] = None  # a row a sentence, filled with PAD
-    constraints: List[List[List[int]]] = field(default_factory=list)
+    prefix: Optional[list[list[int]]] = None  # a row a sentence, filled with PAD
+    constraints: list[list[list[int]]] = field(default_factory=list)
 
     @property
     def vocabulary(self) -> int:
@@ -207,7 +208,12 @@ def search(case: Case):
     no_head = mode in ("off", "oracle") and case.number % 2 == 0
     models = [
         toy_of(
-            case.family, task, case.number + i, weight_scale=case.weight_scale, without_wfe=no_head, wfe_estimator=case.estimator
+            case.family,
+            task,
+            case.number + i,
+            weight_scale=case.weight_scale,
+            without_wfe=no_head,
+            wfe_estimator=case.estimator,
         )
         for i in range(case.models)
     ]
@@ -288,7 +294,14 @@ def run(case: Case) -> Counter:
         ]
         assert same, "a second search found something else"
         seen["searched twice"] += 1
-    for name, value in {**case.task, **case.options, "head": case.head, "dtype": case.dtype, "family": case.family, "estimator": case.estimator}.items():
+    for name, value in {
+        **case.task,
+        **case.options,
+        "head": case.head,
+        "dtype": case.dtype,
+        "family": case.family,
+        "estimator": case.estimator,
+    }.items():
         seen[f"{name}={value}"] += 1
     seen[f"search: {case.search}"] += 1
     seen["prefixes"] += case.prefix is not None
@@ -312,7 +325,7 @@ def comparable(case: Case) -> bool:
     )  # fmt: skip
 
 
-def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -> List[int]:
+def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -> list[int]:
     tokens = hypothesis["tokens"].tolist()
     assert math.isfinite(hypothesis["score"].item()), hypothesis["score"]
     assert torch.isfinite(hypothesis["positional_scores"]).all(), hypothesis["positional_scores"]
@@ -320,7 +333,7 @@ def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -
     words = tokens[:-1]
     assert len(words) <= case.max_len, words
 
-    forced: List[int] = []
+    forced: list[int] = []
     if case.prefix is not None:
         forced = [word for word in case.prefix[place] if word not in (PAD, EOS)][: case.max_len]
         assert words[: len(forced)] == forced, (words, forced)
@@ -349,7 +362,7 @@ def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -
     return words
 
 
-def check_constraints(words: List[int], wishes: List[List[int]], kind: Optional[str]) -> None:
+def check_constraints(words: list[int], wishes: list[list[int]], kind: Optional[str]) -> None:
     start = 0
     for wish in wishes:
         places = [i for i in range(start, len(words)) if words[i : i + len(wish)] == wish]

@@ -88,9 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="OTHER_HYP",
         help="another system's output: shows the differences and whether they are significant",
     )
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the results as JSON; - for standard output, alone"
-    )
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - for standard output, alone")
     parser.add_argument(
         "--rouge",
         default="auto",
@@ -242,9 +240,7 @@ def as_dictionary(evaluation: Evaluation) -> dict:
             {
                 "file": system.file,
                 "rouge": {
-                    metric: {
-                        measure: estimate._asdict() for measure, estimate in by_measure.items()
-                    }
+                    metric: {measure: estimate._asdict() for measure, estimate in by_measure.items()}
                     for metric, by_measure in system.rouge.scores.items()
                 },
                 "repetition": asdict(system.repetition),
@@ -255,9 +251,7 @@ def as_dictionary(evaluation: Evaluation) -> dict:
             "files": evaluation.reference_files,
             "repetition": asdict(evaluation.reference_repetition),
         },
-        "differences": {
-            metric: asdict(result) for metric, result in evaluation.differences.items()
-        },
+        "differences": {metric: asdict(result) for metric, result in evaluation.differences.items()},
     }
 
 
@@ -276,8 +270,7 @@ def write_json(content: dict, target: str) -> None:
             whole_files.write_text(path, text)
     except OSError as error:
         raise EvaluationError(
-            f"{target}: cannot be written ({error.strerror}). Name a file in a directory that "
-            "exists and is writable."
+            f"{target}: cannot be written ({error.strerror}). Name a file in a directory that exists and is writable."
         ) from None
 
 

@@ -28,9 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", required=True, help="a checkpoint, or the directory that train.sh made")
     parser.add_argument("--data", required=True, metavar="DIR", help="directory of binarised data")
     parser.add_argument("--split", default="test", help="which of its sets (default: %(default)s)")
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the results as JSON; - for standard output, alone"
-    )
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - for standard output, alone")
     return parser
 
 

@@ -1,4 +1,5 @@
 """``wfe-user-dir``: print the directory that fairseq's ``--user-dir`` wants."""
+
 import argparse
 import os
 

@@ -1,14 +1,12 @@
 """Which loss is not a number, and for which pairs."""
 
-from typing import Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 
-def describe_non_finite(
-    logged: Mapping, outputs: Sequence[Tensor], ids: Tensor
-) -> str:
+def describe_non_finite(logged: Mapping, outputs: Sequence[Tensor], ids: Tensor) -> str:
     """The message for a batch whose loss is NaN or infinite.
 
     Args:
@@ -16,11 +14,7 @@ def describe_non_finite(
         outputs: what the losses were computed from, (sentences, ...) each
         ids: numbers of the sentences in their data set, from 0, (sentences,)
     """
-    values = ", ".join(
-        f"{name} is {float(value):g}"
-        for name, value in logged.items()
-        if name.endswith("loss")
-    )
+    values = ", ".join(f"{name} is {float(value):g}" for name, value in logged.items() if name.endswith("loss"))
     wrong = torch.zeros_like(ids, dtype=torch.bool)
     for output in outputs:
         wrong |= ~torch.isfinite(output).flatten(1).all(dim=1)

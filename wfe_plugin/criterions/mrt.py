@@ -1,9 +1,10 @@
 """Training objective: the expected ROUGE of what the model would say (minimum risk training)."""
 
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Iterator, List, Sequence
+from typing import List
 
 import torch
 from fairseq.criterions import register_criterion
@@ -34,8 +35,7 @@ class MRTConfig(NLLWithWFEConfig):
     mrt_cost: ChoiceEnum(list(COSTS)) = field(
         default="rouge",
         metadata={
-            "help": "what an output costs: 1 - F1 of this, on whole words, stemmed; "
-            "rouge: the mean of the others"
+            "help": "what an output costs: 1 - F1 of this, on whole words, stemmed; rouge: the mean of the others"
         },
     )
     mrt_candidates: ChoiceEnum(["sampling", "nbest"]) = field(
@@ -48,19 +48,14 @@ class MRTConfig(NLLWithWFEConfig):
     mrt_size: int = field(
         default=10,
         metadata={
-            "help": "so many outputs are drawn for a sentence, beside the reference; those "
-            "that are the same count once"
+            "help": "so many outputs are drawn for a sentence, beside the reference; those that are the same count once"
         },
     )
     mrt_alpha: float = field(
         default=0.005,
-        metadata={
-            "help": "sharpness: candidates weigh as much as their probability to this power"
-        },
+        metadata={"help": "sharpness: candidates weigh as much as their probability to this power"},
     )
-    mrt_nll_weight: float = field(
-        default=0.0, metadata={"help": "weight of the NLL beside the risk; 0: none"}
-    )
+    mrt_nll_weight: float = field(default=0.0, metadata={"help": "weight of the NLL beside the risk; 0: none"})
     mrt_max_length: int = field(
         default=30,
         metadata={"help": "outputs drawn are no longer, in words or BPE pieces"},
@@ -157,7 +152,7 @@ class MRTCriterion(NLLWithWFECriterion):
         logging_output["loss"] = loss.detach()
         return loss, sample_size, logging_output
 
-    def training_risk(self, model, sample, encoder_out, references: List[list]) -> Tensor:
+    def training_risk(self, model, sample, encoder_out, references: list[list]) -> Tensor:
         """The expected cost of the candidates, summed over the sentences."""
         drawn = self.draw(model, sample, self.size, self.sampling, self.bounded, self.max_length)
         candidates = list(map(distinct, references, drawn))
@@ -173,15 +168,13 @@ class MRTCriterion(NLLWithWFECriterion):
         cost = by_sentence(log_p.new_tensor([value for row in costs for value in row]), counts, 0.0)
         return expected_risk(log_p, cost, self.alpha).sum()
 
-    def validation_risk(self, model, sample, references: List[list]) -> Tensor:
+    def validation_risk(self, model, sample, references: list[list]) -> Tensor:
         """The cost of what beam search finds, summed over the sentences."""
         found = self.draw(model, sample, VALIDATION_BEAM, False, True, VALIDATION_LENGTH)
         costs = [self.costs(reference, outputs[:1]) for reference, outputs in zip(references, found)]
         return sample["target"].new_tensor(costs, dtype=torch.float).sum()
 
-    def draw(
-        self, model, sample, number: int, sampling: bool, bounded: bool, max_length: int
-    ) -> List[List[list]]:
+    def draw(self, model, sample, number: int, sampling: bool, bounded: bool, max_length: int) -> list[list[list]]:
         """Outputs of each sentence, the best first if they are not random, each with its EOS."""
         # Built each time, since fairseq would take a generator that is kept here, and
         # the model in it, for a part of the criterion.
@@ -196,17 +189,17 @@ class MRTCriterion(NLLWithWFECriterion):
             found = self.task.inference_step(generator, [model], sample)
         return [[output["tokens"].tolist() for output in outputs] for outputs in found]
 
-    def costs(self, reference: Sequence[int], outputs: Sequence[Sequence[int]]) -> List[float]:
+    def costs(self, reference: Sequence[int], outputs: Sequence[Sequence[int]]) -> list[float]:
         return self.cost(self.words(reference), list(map(self.words, outputs)))
 
-    def words(self, tokens: Sequence[int]) -> List[int]:
+    def words(self, tokens: Sequence[int]) -> list[int]:
         return [token for token in tokens if token not in self.no_words]
 
-    def without_padding(self, target: Tensor) -> List[list]:
+    def without_padding(self, target: Tensor) -> list[list]:
         """(sentences, length), padded on either side -> each sentence's own."""
         return [[token for token in row if token != self.padding_idx] for row in target.tolist()]
 
-    def collate(self, rows: List[Tensor], shifted: bool) -> Tensor:
+    def collate(self, rows: list[Tensor], shifted: bool) -> Tensor:
         """Candidates, each with its EOS, as (candidates, length); shifted: as the decoder reads them."""
         return data_utils.collate_tokens(
             rows,
@@ -240,9 +233,7 @@ class MRTCriterion(NLLWithWFECriterion):
         drawn[0] = False  # the reference comes first
         return masks.where(~drawn, masks.clamp(min=LEAST_LOG_GATE))
 
-    def log_probabilities(
-        self, model, encoder_out, target: Tensor, previous: Tensor, sentence: Tensor
-    ) -> Tensor:
+    def log_probabilities(self, model, encoder_out, target: Tensor, previous: Tensor, sentence: Tensor) -> Tensor:
         """log P(y | x) of candidates, in one pass of the decoder.
 
         Args:

@@ -27,25 +27,15 @@ FURTHER_LOSSES = {"wfe_loss": 3, "unlikelihood_loss": 3, "risk": 5}
 
 @dataclass
 class NLLWithWFEConfig(FairseqDataclass):
-    wfe_weight: float = field(
-        default=1.0, metadata={"help": "weight of the WFE loss beside the NLL"}
-    )
-    wfe_over_cost: float = field(
-        default=0.2, metadata={"help": "cost of estimating too much (c1, Equation 6)"}
-    )
-    wfe_under_cost: float = field(
-        default=1.0, metadata={"help": "cost of estimating too little (c2, Equation 6)"}
-    )
+    wfe_weight: float = field(default=1.0, metadata={"help": "weight of the WFE loss beside the NLL"})
+    wfe_over_cost: float = field(default=0.2, metadata={"help": "cost of estimating too much (c1, Equation 6)"})
+    wfe_under_cost: float = field(default=1.0, metadata={"help": "cost of estimating too little (c2, Equation 6)"})
     wfe_epsilon: float = field(
         default=0.25,
         metadata={"help": "errors up to this size cost nothing (epsilon, Equation 6)"},
     )
-    wfe_power: float = field(
-        default=2.0, metadata={"help": "power of larger errors (b, Equation 6)"}
-    )
-    label_smoothing: float = field(
-        default=0.0, metadata={"help": "label smoothing of the NLL; 0 means none"}
-    )
+    wfe_power: float = field(default=2.0, metadata={"help": "power of larger errors (b, Equation 6)"})
+    label_smoothing: float = field(default=0.0, metadata={"help": "label smoothing of the NLL; 0 means none"})
     average_over: ChoiceEnum(["sentences", "tokens"]) = field(
         default="sentences",
         metadata={
@@ -86,9 +76,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         require(wfe_under_cost >= 0, "--wfe-under-cost", wfe_under_cost, "0 or more")
         require(wfe_epsilon >= 0, "--wfe-epsilon", wfe_epsilon, "0 or more")
         require(wfe_power >= 1, "--wfe-power", wfe_power, "1 or more")
-        require(
-            0 <= label_smoothing < 1, "--label-smoothing", label_smoothing, "in [0, 1)"
-        )
+        require(0 <= label_smoothing < 1, "--label-smoothing", label_smoothing, "in [0, 1)")
         self.wfe_weight = wfe_weight
         self.wfe_options = dict(
             over_cost=wfe_over_cost,
@@ -113,9 +101,7 @@ class NLLWithWFECriterion(FairseqCriterion):
             loss = nll = self.nll_of_logits(net_output[0], target)
         else:
             lprobs = log_probs(model, net_output)
-            loss, nll = self.nll_loss(
-                lprobs.view(-1, lprobs.size(-1)), target.reshape(-1)
-            )
+            loss, nll = self.nll_loss(lprobs.view(-1, lprobs.size(-1)), target.reshape(-1))
         if self.nll_weight != 1:
             # With no weight, its way back through the model is spared.
             loss = self.nll_weight * (loss if self.nll_weight else loss.detach())
@@ -129,9 +115,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         for name, (weight, value) in further.items():
             loss = loss + weight * value
             logging_output[name] = value.detach()
-        sample_size = (
-            sentences if self.average_over == "sentences" else sample["ntokens"]
-        )
+        sample_size = sentences if self.average_over == "sentences" else sample["ntokens"]
         logging_output["loss"] = loss.detach()
         if not torch.isfinite(loss):
             self.refuse_non_finite(model, sample, logging_output)
@@ -154,7 +138,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         logits = logits.view(-1, logits.size(-1))
         return nll_in_place(logits, target.reshape(-1), self.padding_idx)
 
-    def nll_loss(self, lprobs: Tensor, target: Tensor) -> Tuple[Tensor, Tensor]:
+    def nll_loss(self, lprobs: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """NLL as trained (smoothed) and as it is, summed over the tokens.
 
         Args:
@@ -162,12 +146,8 @@ class NLLWithWFECriterion(FairseqCriterion):
             target: (tokens,)
         """
         if self.label_smoothing > 0:
-            return label_smoothed_nll_loss(
-                lprobs, target, self.label_smoothing, ignore_index=self.padding_idx
-            )
-        nll = F.nll_loss(
-            lprobs, target, ignore_index=self.padding_idx, reduction="sum"
-        )
+            return label_smoothed_nll_loss(lprobs, target, self.label_smoothing, ignore_index=self.padding_idx)
+        nll = F.nll_loss(lprobs, target, ignore_index=self.padding_idx, reduction="sum")
         return nll, nll
 
     def further_losses(
@@ -175,7 +155,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         lprobs: Optional[Tensor],
         target: Tensor,
         pending: Optional[PendingEstimate],
-    ) -> Dict[str, Tuple[float, Tensor]]:
+    ) -> dict[str, tuple[float, Tensor]]:
         """What is added to the NLL: names (of FURTHER_LOSSES), weights and values.
 
         Args:
@@ -220,12 +200,8 @@ class NLLWithWFECriterion(FairseqCriterion):
         sample_size, tokens = total("sample_size"), total("ntokens")
         sentences = total("nsentences")
         metrics.log_scalar("loss", total("loss") / sample_size, sample_size, round=3)
-        metrics.log_scalar(
-            "nll_loss", total("nll_loss") / tokens / math.log(2), tokens, round=3
-        )
-        metrics.log_derived(
-            "ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg)
-        )
+        metrics.log_scalar("nll_loss", total("nll_loss") / tokens / math.log(2), tokens, round=3)
+        metrics.log_derived("ppl", lambda meters: utils.get_perplexity(meters["nll_loss"].avg))
         for name, digits in FURTHER_LOSSES.items():
             if any(name in log for log in logging_outputs):
                 metrics.log_scalar(name, total(name) / sentences, sentences, round=digits)

@@ -67,9 +67,7 @@ def allowed_target_words(r_hat, target_counts) -> int:
 class FrequencyReport:
     """Table 4 and the budgets, accumulated batch by batch."""
 
-    matrix: np.ndarray = field(
-        default_factory=lambda: np.zeros((len(TRUE_COUNTS), len(ESTIMATES)), dtype=np.int64)
-    )
+    matrix: np.ndarray = field(default_factory=lambda: np.zeros((len(TRUE_COUNTS), len(ESTIMATES)), dtype=np.int64))
     sentences: int = 0
     allowed: int = 0
     allowed_in_target: int = 0

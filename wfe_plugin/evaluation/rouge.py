@@ -53,9 +53,7 @@ def rouge(
     if protocol not in PROTOCOLS:
         raise EvaluationError(f"unknown protocol {protocol!r}: choose from {', '.join(PROTOCOLS)}")
     if implementation not in IMPLEMENTATIONS:
-        raise EvaluationError(
-            f"unknown implementation {implementation!r}: choose from {', '.join(IMPLEMENTATIONS)}"
-        )
+        raise EvaluationError(f"unknown implementation {implementation!r}: choose from {', '.join(IMPLEMENTATIONS)}")
     _check_texts(hypotheses, references)
     obstacle = "" if implementation == "python" else rouge_perl.obstacle()
     if implementation == "perl" and obstacle:
@@ -88,6 +86,4 @@ def _check_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]])
         raise EvaluationError("nothing to score: give at least one hypothesis")
     for number, texts in enumerate(references, start=1):
         if isinstance(texts, str) or not texts:
-            raise EvaluationError(
-                f"sentence {number}: expected a list of one or more references, got {texts!r}"
-            )
+            raise EvaluationError(f"sentence {number}: expected a list of one or more references, got {texts!r}")

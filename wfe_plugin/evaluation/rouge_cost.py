@@ -31,8 +31,7 @@ class RougeCost:
         self.metrics = METRICS if name == "rouge" else (name,)
         self.unknown = unknown
         self.pieces = [
-            (symbol[: -len(CONTINUED)], True) if symbol.endswith(CONTINUED) else (symbol, False)
-            for symbol in symbols
+            (symbol[: -len(CONTINUED)], True) if symbol.endswith(CONTINUED) else (symbol, False) for symbol in symbols
         ]
 
     def __call__(self, reference: Sequence[int], outputs: Sequence[Sequence[int]]) -> list[float]:

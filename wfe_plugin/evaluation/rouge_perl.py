@@ -24,12 +24,8 @@ from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge_protocol import MEASURES, METRICS, Estimate
 
 NUMBER = r"([0-9.]+)"
-CORPUS_SCORE = re.compile(
-    rf"^A (ROUGE-[12L]) Average_([RPF]): {NUMBER} \(95%-conf\.int\. {NUMBER} - {NUMBER}\)$", re.M
-)
-SENTENCE_SCORE = re.compile(
-    rf"^A (ROUGE-[12L]) Eval [0-9]+\.A R:{NUMBER} P:{NUMBER} F:{NUMBER}$", re.M
-)
+CORPUS_SCORE = re.compile(rf"^A (ROUGE-[12L]) Average_([RPF]): {NUMBER} \(95%-conf\.int\. {NUMBER} - {NUMBER}\)$", re.M)
+SENTENCE_SCORE = re.compile(rf"^A (ROUGE-[12L]) Eval [0-9]+\.A R:{NUMBER} P:{NUMBER} F:{NUMBER}$", re.M)
 MEASURE_OF_LETTER = {"R": "recall", "P": "precision", "F": "f1"}
 
 
@@ -48,9 +44,7 @@ def obstacle() -> str:
     return ""
 
 
-def score(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None
-) -> tuple[dict, dict]:
+def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None) -> tuple[dict, dict]:
     """Return corpus estimates and sentence scores, by metric and measure."""
     with tempfile.TemporaryDirectory(prefix="rouge-") as name_of_directory:
         directory = Path(name_of_directory)
@@ -90,9 +84,7 @@ def _write_data(directory: Path) -> None:
     _run(["perl", perl_cmd.ROUGE_BUILD_DB_SCRIPT, ".", "exc", database], directory)
 
 
-def _write_texts(
-    directory: Path, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> None:
+def _write_texts(directory: Path, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     # The script resamples sentences in the alphabetical order of their numbers:
     # zeros in front make that the order of the input.
     digits = len(str(len(hypotheses)))
@@ -122,9 +114,7 @@ def _write_line(path: Path, text: str) -> None:
 def _run(command: Sequence[str], directory: Path) -> str:
     # PERL_UNICODE would make the script count characters where it should count bytes.
     environment = {key: value for key, value in os.environ.items() if key != "PERL_UNICODE"}
-    process = subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, errors="replace"
-    )
+    process = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, errors="replace")
     if process.returncode:
         raise EvaluationError(
             f"the ROUGE-1.5.5 script failed; the Python implementation can be asked for instead. "

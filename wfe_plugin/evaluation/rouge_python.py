@@ -29,9 +29,7 @@ def name() -> str:
     return "wfe_plugin's Python implementation of ROUGE-1.5.5"
 
 
-def score(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None
-) -> tuple[dict, dict]:
+def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None) -> tuple[dict, dict]:
     """Return corpus estimates and sentence scores, by metric and measure."""
     stem = _stemmer()
     table = np.array(
@@ -51,8 +49,7 @@ def score(
             for j, measure in enumerate(MEASURES)
         }
         sentence_scores[metric] = {
-            measure: [_percent(number) for number in table[:, i, j]]
-            for j, measure in enumerate(MEASURES)
+            measure: [_percent(number) for number in table[:, i, j]] for j, measure in enumerate(MEASURES)
         }
     return scores, sentence_scores
 
@@ -76,9 +73,7 @@ def _tokens(text: str, byte_limit: int | None, stem: RougeStemmer) -> list[str]:
     return [stem(word.decode("ascii")) for word in re.findall(rb"[a-z0-9]+", kept)]
 
 
-def _score_sentence(
-    hypothesis: list[str], references: list[list[str]]
-) -> list[tuple[float, float, float]]:
+def _score_sentence(hypothesis: list[str], references: list[list[str]]) -> list[tuple[float, float, float]]:
     """Compute recall, precision and F1 for each metric.
 
     Several references are pooled: matches and lengths are added up over them.
@@ -102,9 +97,7 @@ def word_tokens(word: str) -> list[str]:
     return _tokens(word, None, _stemmer())
 
 
-def _matches(
-    metric: str, hypothesis: Sequence[Hashable], reference: Sequence[Hashable]
-) -> tuple[int, int, int]:
+def _matches(metric: str, hypothesis: Sequence[Hashable], reference: Sequence[Hashable]) -> tuple[int, int, int]:
     """What the two have in common, and how much each has of it."""
     if metric == "rouge-l":
         common = longest_common_subsequence(hypothesis, reference)
@@ -122,9 +115,7 @@ def _size(ngrams: Counter) -> int:
     return sum(ngrams.values())
 
 
-def _measures(
-    matches: int, hypothesis_size: int, reference_sizes: Sequence[int]
-) -> tuple[float, float, float]:
+def _measures(matches: int, hypothesis_size: int, reference_sizes: Sequence[int]) -> tuple[float, float, float]:
     # F1 comes from the rounded recall and precision, as in the script.
     recall = _ratio(matches, sum(reference_sizes))
     precision = _ratio(matches, hypothesis_size * len(reference_sizes))

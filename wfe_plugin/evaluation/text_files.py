@@ -24,23 +24,16 @@ def read_lines(path: str | Path) -> list[str]:
             f"{path}: no such file. Check the path; it is relative to the current directory."
         ) from None
     except IsADirectoryError:
-        raise EvaluationError(
-            f"{path}: is a directory. Name a text file with one summary a line."
-        ) from None
+        raise EvaluationError(f"{path}: is a directory. Name a text file with one summary a line.") from None
     except OSError as error:
-        raise EvaluationError(
-            f"{path}: cannot be read ({error.strerror}). Check its permissions."
-        ) from None
+        raise EvaluationError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from None
     content = content.removeprefix(BYTE_ORDER_MARK)
     if not content:
         raise EvaluationError(f"{path}: is empty. Expected one summary a line.")
     raw_lines = content.split(b"\n")
     if not raw_lines[-1]:
         raw_lines.pop()
-    return [
-        _decode(line.removesuffix(b"\r"), path, number)
-        for number, line in enumerate(raw_lines, start=1)
-    ]
+    return [_decode(line.removesuffix(b"\r"), path, number) for number, line in enumerate(raw_lines, start=1)]
 
 
 def _decode(line: bytes, path: str | Path, number: int) -> str:

@@ -190,7 +190,9 @@ def read_experiment(file: str | Path) -> Experiment:
     for_trainings = read_options(main, "training options", "train.sh")
     for_systems = read_options(main, "decoding options", "generate.sh")
     preset = main.choice("preset", PRESETS, "small")
-    trainings = read_trainings(named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings)
+    trainings = read_trainings(
+        named("training", "preset, baseline, add wfe to, start from, options"), preset, for_trainings
+    )
     system_sections = dict(named("system", "training, decoding, options, role, tune, compare with"))
     baseline = main.choice("baseline", list(system_sections), next(iter(system_sections)))
     systems = {
@@ -330,7 +332,7 @@ def read_rivals(section: Section, system: System, systems: dict[str, System], ba
     origins = [
         other.name for other in systems.values() if other.training == system.training.base and other.role != "oracle"
     ]
-    return (origins or [baseline])[0],
+    return ((origins or [baseline])[0],)
 
 
 def read_grid(section: Section) -> tuple[tuple[str, tuple[str, ...]], ...]:

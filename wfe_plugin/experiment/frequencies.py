@@ -15,9 +15,7 @@ from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 
 
-def measure_frequencies(
-    model_path: str, data: str, split: str = "test", batch_size: int = 64
-) -> FrequencyReport:
+def measure_frequencies(model_path: str, data: str, split: str = "test", batch_size: int = 64) -> FrequencyReport:
     """Compare a model's estimates with the true frequencies in a split.
 
     Args:
@@ -34,9 +32,7 @@ def measure_frequencies(
     if trained_on:
         check_vocabularies(path.absolute(), trained_on, Path(data))
     try:
-        models, _, task = checkpoint_utils.load_model_ensemble_and_task(
-            [str(path)], arg_overrides={"data": str(data)}
-        )
+        models, _, task = checkpoint_utils.load_model_ensemble_and_task([str(path)], arg_overrides={"data": str(data)})
     except Exception as error:  # fairseq has many
         reason = plain_errors.message(error)
         if reason is None:
@@ -66,9 +62,7 @@ def measure_frequencies(
         for batch in batches:
             batch = utils.move_to_cuda(batch) if use_cuda else batch
             estimate = model(**batch["net_input"])[1]["wfe"].whole()
-            truth = true_frequencies(
-                batch["target"], len(task.target_dictionary), task.target_dictionary.pad()
-            )
+            truth = true_frequencies(batch["target"], len(task.target_dictionary), task.target_dictionary.pad())
             report.add(estimate.a_hat[:, words], estimate.r_hat[:, words], truth[:, words])
     return report
 

@@ -21,7 +21,11 @@ HELP = {"-h": NOWHERE, "--help": NOWHERE}
 OWN = {
     "preprocess.sh": {
         **HELP,
-        **{f"--{name}{form}": f"use '{name}' in [data]" for name in ("train", "valid", "test") for form in ("", "-files")},
+        **{
+            f"--{name}{form}": f"use '{name}' in [data]"
+            for name in ("train", "valid", "test")
+            for form in ("", "-files")
+        },
         "--out": "use 'out' in [experiment]",
         "--overwrite": "give it to wfe-experiment",
     },

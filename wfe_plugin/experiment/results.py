@@ -128,9 +128,7 @@ def collect(runner: Runner) -> Results:
     """Read what the steps have left on disk."""
     experiment = runner.experiment
     records = [
-        runner.training_step(training, seed).stored()
-        for training in experiment.trainings
-        for seed in experiment.seeds
+        runner.training_step(training, seed).stored() for training in experiment.trainings for seed in experiment.seeds
     ]
     every = [*tuning.decodings(experiment), *runner.decodings()]
     decodings = [runner.decoder.step(decoding).stored() for decoding in every]

@@ -278,7 +278,9 @@ class Runner:
 
     def frequencies_command(self, training: Training, seed: int, test: TestSet, out: Path) -> list[str]:
         # Not "python -m": that would import from the user's working directory before anything else.
-        code = "import sys; sys.path[0] = sys.argv.pop(1); from wfe_plugin.cli import frequencies as f; sys.exit(f.main())"
+        code = (
+            "import sys; sys.path[0] = sys.argv.pop(1); from wfe_plugin.cli import frequencies as f; sys.exit(f.main())"
+        )
         command = [sys.executable, "-c", code, str(SCRIPTS), "--model", str(self.model(training, seed))]
         return [*command, "--data", str(self.data), "--split", test.split, "--json", str(out)]
 

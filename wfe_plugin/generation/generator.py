@@ -1,9 +1,10 @@
 """Beam search (Figure 1 of the paper) under the frequency bound."""
 
 import itertools
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Iterator, List, Optional
+from typing import List, Optional
 
 import torch
 from fairseq import search, utils
@@ -101,9 +102,7 @@ class WFESequenceGenerator(SequenceGenerator):
                     hypothesis["alignment"] = self.alignment(source, hypothesis)
         return finalized
 
-    def _generate(
-        self, sample, prefix_tokens=None, constraints=None, bos_token=None
-    ):
+    def _generate(self, sample, prefix_tokens=None, constraints=None, bos_token=None):
         net_input = dict(sample["net_input"])
         if prefix_tokens is not None:
             net_input[PREFIX_TOKENS] = prefix_tokens
@@ -135,10 +134,7 @@ class WFESequenceGenerator(SequenceGenerator):
             )
         if self.alternatives.ranks_outputs:
             source_length = net_input["src_tokens"].ne(self.pad).sum(dim=1)
-            return [
-                self.ranked(hypotheses, length)
-                for hypotheses, length in zip(finalized, source_length)
-            ]
+            return [self.ranked(hypotheses, length) for hypotheses, length in zip(finalized, source_length)]
         return finalized
 
     @contextmanager
@@ -173,7 +169,7 @@ class WFESequenceGenerator(SequenceGenerator):
         finally:
             self.vocab_size = whole
 
-    def ranked(self, hypotheses: List[dict], source_length: Tensor) -> List[dict]:
+    def ranked(self, hypotheses: list[dict], source_length: Tensor) -> list[dict]:
         """The outputs of one sentence by the score of Wu et al. (2016)."""
         scores = torch.stack([h["score"] for h in hypotheses]).float()
         alpha, beta = (
@@ -213,9 +209,7 @@ class WFESequenceGenerator(SequenceGenerator):
 
     def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size):
         return (
-            super().is_finished(
-                step, unfin_idx, max_len, finalized_sent_len, beam_size
-            )
+            super().is_finished(step, unfin_idx, max_len, finalized_sent_len, beam_size)
             or not self.search.can_go_on[unfin_idx]
         )
 
@@ -227,14 +221,8 @@ class WFESequenceGenerator(SequenceGenerator):
         """
         source = utils.strip_pad(source, self.pad).cpu()
         attention = hypothesis["attention"][: source.numel()].transpose(0, 1).cpu()
-        extract = (
-            utils.extract_hard_alignment
-            if self.print_alignment == "hard"
-            else utils.extract_soft_alignment
-        )
-        return extract(
-            attention, source, hypothesis["tokens"].cpu(), self.pad, self.eos
-        )
+        extract = utils.extract_hard_alignment if self.print_alignment == "hard" else utils.extract_soft_alignment
+        return extract(attention, source, hypothesis["tokens"].cpu(), self.pad, self.eos)
 
 
 def show_attention(decoder: torch.nn.Module) -> None:

@@ -10,11 +10,7 @@ from wfe_plugin.method.bound import FrequencyBound, reference_log_mask
 def bound_of(models, sample, dictionary, decoding: str, bound_eos: bool) -> FrequencyBound:
     """The bound under which the sentences of a batch would be decoded."""
     ensemble = BoundedEnsemble(models, dictionary.pad(), dictionary.eos(), decoding, bound_eos)
-    encoder_input = {
-        name: value
-        for name, value in sample["net_input"].items()
-        if name != "prev_output_tokens"
-    }
+    encoder_input = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}
     return ensemble.forward_encoder(encoder_input).bound
 
 

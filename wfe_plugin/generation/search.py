@@ -54,9 +54,7 @@ class WatchedSearch:
             lprobs = torch.log_softmax(lprobs, dim=-1)
         elif finished.any():
             lprobs = lprobs.masked_fill(finished.unsqueeze(-1), float("-inf"))
-        scores, words, beams = self.search.step(
-            step, lprobs, scores, prev_output_tokens, original_batch_idxs
-        )
+        scores, words, beams = self.search.step(step, lprobs, scores, prev_output_tokens, original_batch_idxs)
         if self.ensemble.candidates is not None:
             candidates = self.ensemble.candidates.view(sentences, -1)
             words = candidates.gather(1, beams * vocabulary + words)

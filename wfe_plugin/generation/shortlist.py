@@ -4,15 +4,16 @@ Before the first word is generated, WFE says which words can occur at all. The
 output layer, the largest part of a decoder, is then computed for those only.
 """
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def choose_words(a_hat: Tensor, best: int, always: List[Tensor]) -> Tensor:
+def choose_words(a_hat: Tensor, best: int, always: list[Tensor]) -> Tensor:
     """The words that some sentence of the batch gets, in the order of their indices.
 
     Args:
@@ -81,9 +82,7 @@ class ShortOutput(nn.Module):
         shift: what their biases were reduced by
     """
 
-    def __init__(
-        self, weight: Tensor, bias: Tensor, others: Optional[WordMoments], shift: float
-    ):
+    def __init__(self, weight: Tensor, bias: Tensor, others: Optional[WordMoments], shift: float):
         super().__init__()
         self.weight, self.bias = weight, bias
         self.has_others = others is not None
@@ -124,7 +123,7 @@ class DecoderOutput:
         self.layer = getattr(decoder, self.name)
         self.known_weights = None
 
-    def moments(self) -> Tuple[WordMoments, float]:
+    def moments(self) -> tuple[WordMoments, float]:
         """Of all words, and what biases were reduced by; computed anew if weights changed."""
         weights = [(p.data_ptr(), p._version) for p in self.layer.parameters()]
         if weights != self.known_weights:

@@ -11,7 +11,7 @@ GROUP = 32
 SMALL_VOCABULARY = 4096
 
 
-def best_words(scores: Tensor, number: int) -> Tuple[Tensor, Tensor]:
+def best_words(scores: Tensor, number: int) -> tuple[Tensor, Tensor]:
     """The same as `scores.topk(number)`, in no particular order.
 
     A beam search wants the best dozen of some ten thousand words. The best

@@ -35,9 +35,7 @@ LAST_RESORT = 1e-30
 LEAST_LOG_GATE = -1000.0
 
 
-def log_mask(
-    budget_left: Tensor, log_gate: Tensor, floor: Optional[Tensor] = None
-) -> Tensor:
+def log_mask(budget_left: Tensor, log_gate: Tensor, floor: Optional[Tensor] = None) -> Tensor:
     """ã_j = log(ClipReLU_1(r̃_j) ⊙ ĝ) (Equation 4); -inf where nothing is left."""
     clipped = budget_left.clamp(0.0, 1.0)
     if floor is not None:
@@ -93,9 +91,7 @@ def select_sentences(bound: FrequencyBound, sentences) -> FrequencyBound:
 
 def select_words(bound: FrequencyBound, words: Tensor) -> FrequencyBound:
     """The bound of the given words (indices) only."""
-    return FrequencyBound(
-        *(None if field is None else field.index_select(1, words) for field in bound)
-    )
+    return FrequencyBound(*(None if field is None else field.index_select(1, words) for field in bound))
 
 
 def occurrences(words: Tensor) -> Tensor:
@@ -148,9 +144,7 @@ def at_words(bound: FrequencyBound, words: Tensor):
     return bound.budget.gather(1, words), bound.log_gate.gather(1, words), floor
 
 
-def reference_log_mask(
-    bound: FrequencyBound, target: Tensor, sentence: Optional[Tensor] = None
-) -> Tensor:
+def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional[Tensor] = None) -> Tensor:
     """ã_j at the words of given outputs.
 
     Args:
@@ -165,9 +159,7 @@ def reference_log_mask(
     if sentence is None:
         sentence = torch.arange(target.size(0), device=target.device)
     same = target.unsqueeze(2).eq(target.unsqueeze(1))
-    earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(
-        -1
-    )
+    earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(-1)
     budget, log_gate, floor = (
         None if field is None else field[sentence.unsqueeze(1), target]
         for field in (bound.budget, bound.log_gate, bound.floor)

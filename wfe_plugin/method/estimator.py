@@ -70,7 +70,7 @@ class WordLogits(NamedTuple):
         return logits
 
 
-def places_in_slice(words: Tensor, start: int, stop: int) -> Tuple[Tensor, Tensor]:
+def places_in_slice(words: Tensor, start: int, stop: int) -> tuple[Tensor, Tensor]:
     """Where words stand in a slice of the vocabulary, and which of them do at all.
 
     Args:
@@ -88,7 +88,7 @@ class PendingEstimate(NamedTuple):
 
     r: WordLogits
     g: WordLogits
-    kind: Type[FrequencyEstimate]  # what the numbers mean
+    kind: type[FrequencyEstimate]  # what the numbers mean
 
     @property
     def vocabulary_size(self) -> int:
@@ -142,13 +142,9 @@ class WordFrequencyEstimator(nn.Module):
     def __init__(self, state_size: int, vocabulary_size: int):
         super().__init__()
         self.frequency_hidden = nn.Linear(state_size, state_size, bias=False)  # W1r
-        self.frequency_output = nn.Linear(
-            state_size, vocabulary_size, bias=False
-        )  # W2r
+        self.frequency_output = nn.Linear(state_size, vocabulary_size, bias=False)  # W2r
         self.occurrence_hidden = nn.Linear(state_size, state_size, bias=False)  # W1g
-        self.occurrence_output = nn.Linear(
-            2 * state_size, vocabulary_size, bias=False
-        )  # W2g
+        self.occurrence_output = nn.Linear(2 * state_size, vocabulary_size, bias=False)  # W2g
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -175,9 +171,7 @@ class WordFrequencyEstimator(nn.Module):
             self.occurrence_output.weight[:, :state_size] += OPEN_GATE / state_size
             self.occurrence_output.weight[:, state_size:] -= OPEN_GATE / state_size
 
-    def read(
-        self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
-    ) -> PendingEstimate:
+    def read(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> PendingEstimate:
         """Lines 1 to 7 up to the products with the vocabulary's matrices.
 
         Args:
@@ -197,8 +191,6 @@ class WordFrequencyEstimator(nn.Module):
             FrequencyEstimate,
         )
 
-    def forward(
-        self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
-    ) -> FrequencyEstimate:
+    def forward(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> FrequencyEstimate:
         """The estimate as a whole; the arguments are those of :meth:`read`."""
         return self.read(states, padding, source_words).whole()

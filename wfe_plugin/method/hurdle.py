@@ -74,9 +74,7 @@ class HurdleEstimator(WordFrequencyEstimator):
     def open_gates(self) -> None:
         """Not here: nothing is left open between r̂ and ĝ, and most words are rare."""
 
-    def read(
-        self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None
-    ) -> PendingEstimate:
+    def read(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> PendingEstimate:
         pending = super().read(states, padding, source_words)
         return PendingEstimate(
             pending.r._replace(bias=self.frequency_bias),
@@ -98,9 +96,7 @@ class CopyingEstimator(HurdleEstimator):
         nn.init.normal_(self.votes.weight, std=0.01)
         nn.init.ones_(self.votes.bias)
 
-    def read(
-        self, states: Tensor, padding: Tensor, source_words: Tensor
-    ) -> PendingEstimate:
+    def read(self, states: Tensor, padding: Tensor, source_words: Tensor) -> PendingEstimate:
         """
         Args:
             source_words: (time, sentences), the source in the target vocabulary;

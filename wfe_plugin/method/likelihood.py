@@ -76,9 +76,7 @@ def adaptive_log_probs(softmax: torch.nn.Module, features: Tensor) -> Tensor:
         (sentences, length, vocabulary), float32
     """
     flat = softmax.dropout_module(features.flatten(end_dim=1))
-    head, *tails = (
-        F.log_softmax(layer(flat), dim=-1, dtype=torch.float32) for layer in (softmax.head, *softmax.tail)
-    )
+    head, *tails = (F.log_softmax(layer(flat), dim=-1, dtype=torch.float32) for layer in (softmax.head, *softmax.tail))
     words, classes = head[:, : softmax.cutoff[0]], head[:, softmax.cutoff[0] :].split(1, dim=1)
     whole = torch.cat((words, *(of_class + tail for of_class, tail in zip(classes, tails))), dim=1)
     return whole.view(*features.shape[:2], -1)

@@ -6,9 +6,7 @@ from torch import Tensor
 from wfe_plugin.method.estimator import places_in_slice
 
 
-def true_frequencies(
-    target: Tensor, vocabulary_size: int, pad: int, first_word: int = 0
-) -> Tensor:
+def true_frequencies(target: Tensor, vocabulary_size: int, pad: int, first_word: int = 0) -> Tensor:
     """a*, the number of times each word occurs in each target sentence.
 
     Args:
@@ -20,9 +18,7 @@ def true_frequencies(
         (sentences, vocabulary), float32; padding is not a word and counts zero
     """
     places, inside = places_in_slice(target, first_word, first_word + vocabulary_size)
-    counts = torch.zeros(
-        target.size(0), vocabulary_size, dtype=torch.float32, device=target.device
-    )
+    counts = torch.zeros(target.size(0), vocabulary_size, dtype=torch.float32, device=target.device)
     return counts.scatter_add_(1, places, (inside & target.ne(pad)).float())
 
 

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 
-def repeating_words(
-    generated: Tensor, n: int, filler: int, ignored: Optional[Tensor] = None
-) -> Tensor:
+def repeating_words(generated: Tensor, n: int, filler: int, ignored: Optional[Tensor] = None) -> Tensor:
     """Words that would complete an n-gram which the row already has.
 
     Args:

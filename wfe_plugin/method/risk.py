@@ -4,7 +4,8 @@ https://aclanthology.org/P16-1159/; for headlines with ROUGE: Ayana et al. (2016
 https://arxiv.org/abs/1604.01904
 """
 
-from typing import Iterable, List, Sequence, Tuple
+from collections.abc import Iterable, Sequence
+from typing import List, Tuple
 
 import torch
 from torch import Tensor
@@ -31,7 +32,7 @@ def expected_risk(log_p: Tensor, cost: Tensor, alpha: float) -> Tensor:
     return (q * cost.float()).sum(dim=1)
 
 
-def distinct(reference: Sequence[int], drawn: Iterable[Sequence[int]]) -> List[Tuple[int, ...]]:
+def distinct(reference: Sequence[int], drawn: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
     """The subset of outputs that the risk is over: the reference first, and each output once."""
     return list(dict.fromkeys(map(tuple, (reference, *drawn))))
 
@@ -46,6 +47,4 @@ def by_sentence(rows: Tensor, counts: Sequence[int], fill: float) -> Tensor:
     Returns:
         (sentences, most candidates), *fill* where a sentence has fewer
     """
-    return torch.nn.utils.rnn.pad_sequence(
-        rows.split(list(counts)), batch_first=True, padding_value=fill
-    )
+    return torch.nn.utils.rnn.pad_sequence(rows.split(list(counts)), batch_first=True, padding_value=fill)

@@ -72,10 +72,7 @@ class _SlicedLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx, loss_of_slice, kind, slice_words, *inputs):
         parts = [WordLogits(*inputs[:5]), WordLogits(*inputs[5:])]
-        gradients = [
-            _Gradients(part, ctx.needs_input_grad[3 + 5 * number :])
-            for number, part in enumerate(parts)
-        ]
+        gradients = [_Gradients(part, ctx.needs_input_grad[3 + 5 * number :]) for number, part in enumerate(parts)]
         vocabulary = parts[0].weight.size(0)
         losses = []
         for start in range(0, vocabulary, slice_words):
@@ -134,7 +131,7 @@ class _Gradients:
             places, inside = places_in_slice(self.logits.words, start, stop)
             self.votes += of_slice.gather(1, places).masked_fill(~inside, 0.0)
 
-    def scaled(self, factor: Tensor) -> List[Optional[Tensor]]:
+    def scaled(self, factor: Tensor) -> list[Optional[Tensor]]:
         """For each field of the logits, multiplied by the gradient that came in."""
         found = [self.features, self.weight, self.bias, self.votes]
         if factor != 1:  # or a pass over the whole vocabulary would change nothing
@@ -143,6 +140,5 @@ class _Gradients:
                     gradient.mul_(factor)
         given = self.logits[:4]
         return [
-            gradient if gradient is None else gradient.to(tensor.dtype)
-            for gradient, tensor in zip(found, given)
+            gradient if gradient is None else gradient.to(tensor.dtype) for gradient, tensor in zip(found, given)
         ] + [None]

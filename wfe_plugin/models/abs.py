@@ -49,12 +49,8 @@ from wfe_plugin.option_values import require
 class ABSConfig(AttentiveConfig):
     """The defaults are the paper's."""
 
-    context_size: int = field(
-        default=5, metadata={"help": "words of the output that the next one depends on (C)"}
-    )
-    embed_dim: int = field(
-        default=200, metadata={"help": "size of the embeddings of the output (D)"}
-    )
+    context_size: int = field(default=5, metadata={"help": "words of the output that the next one depends on (C)"})
+    embed_dim: int = field(default=200, metadata={"help": "size of the embeddings of the output (D)"})
     hidden_size: int = field(
         default=400,
         metadata={"help": "size of the hidden layer and of the embeddings of the source (H)"},
@@ -75,9 +71,7 @@ class BagOfEmbeddingsEncoder(AttentiveEncoder):
     def forward(self, src_tokens: Tensor, src_lengths: Tensor) -> AttendedSource:
         _, embedded, padding = self.read(src_tokens)
         window = self.smoothing_window
-        smoothed = F.avg_pool1d(
-            embedded.transpose(1, 2), 2 * window + 1, stride=1, padding=window
-        ).transpose(1, 2)
+        smoothed = F.avg_pool1d(embedded.transpose(1, 2), 2 * window + 1, stride=1, padding=window).transpose(1, 2)
         return AttendedSource(embedded, smoothed, padding)
 
 
@@ -98,17 +92,13 @@ class NeuralLanguageModelDecoder(FairseqIncrementalDecoder):
         self.context_size = context_size
         self.max_target_positions = max_target_positions
         self.embed_tokens = Embedding(len(dictionary), embed_dim, dictionary.pad())  # E
-        self.attention_embed_tokens = Embedding(
-            len(dictionary), embed_dim, dictionary.pad()
-        )  # G
+        self.attention_embed_tokens = Embedding(len(dictionary), embed_dim, dictionary.pad())  # G
         self.hidden = Linear(context_size * embed_dim, hidden_size)  # U
         self.query = Linear(context_size * embed_dim, hidden_size, bias=False)  # P
         self.output = Linear(2 * hidden_size, len(dictionary))  # [V W]
         self.dropout = FairseqDropout(dropout, module_name=type(self).__name__)
 
-    def forward(
-        self, prev_output_tokens, encoder_out=None, incremental_state=None, **unused
-    ):
+    def forward(self, prev_output_tokens, encoder_out=None, incremental_state=None, **unused):
         """
         Returns:
             logits (sentences, length, vocabulary) and a dictionary with `attn`,

@@ -26,7 +26,7 @@ class AttentiveConfig(FairseqDataclass):
     max_target_positions: int = II("task.max_target_positions")
 
 
-def attend(scores: Tensor, padding: Tensor, values: Tensor) -> Tuple[Tensor, Tensor]:
+def attend(scores: Tensor, padding: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """A mean of the values, weighted by the softmax of the scores.
 
     Args:
@@ -53,16 +53,14 @@ class AttendedSource(NamedTuple):
 class AttentiveEncoder(FairseqEncoder):
     """Embeds the source. Subclasses return tuples of tensors with the sentences first."""
 
-    def __init__(
-        self, dictionary, embed_dim: int, dropout: float, max_source_positions: int
-    ):
+    def __init__(self, dictionary, embed_dim: int, dropout: float, max_source_positions: int):
         super().__init__(dictionary)
         self.padding_idx = dictionary.pad()
         self.max_source_positions = max_source_positions
         self.embed_tokens = Embedding(len(dictionary), embed_dim, self.padding_idx)
         self.dropout = FairseqDropout(dropout, module_name=type(self).__name__)
 
-    def read(self, src_tokens: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    def read(self, src_tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """
         Args:
             src_tokens: (sentences, source length), padded on either side
@@ -72,17 +70,13 @@ class AttentiveEncoder(FairseqEncoder):
             embed_dim), zero at padded positions; where these are (sentences, source length)
         """
         # Whatever --left-pad-source says, fairseq-interactive pads on the left.
-        tokens = utils.convert_padding_direction(
-            src_tokens, self.padding_idx, left_to_right=True
-        )
+        tokens = utils.convert_padding_direction(src_tokens, self.padding_idx, left_to_right=True)
         padding = tokens.eq(self.padding_idx)
         embedded = self.dropout(self.embed_tokens(tokens))
         return tokens, embedded.masked_fill(padding.unsqueeze(-1), 0.0), padding
 
     def reorder_encoder_out(self, encoder_out, new_order: Tensor):
-        return type(encoder_out)(
-            *(field.index_select(0, new_order) for field in encoder_out)
-        )
+        return type(encoder_out)(*(field.index_select(0, new_order) for field in encoder_out))
 
     def max_positions(self) -> int:
         return self.max_source_positions
@@ -95,20 +89,16 @@ class AttentiveRNNDecoder(FairseqIncrementalDecoder):
     features of the steps. A state is a tuple of tensors with the sentences first.
     """
 
-    def __init__(
-        self, dictionary, embed_dim: int, dropout: float, max_target_positions: int
-    ):
+    def __init__(self, dictionary, embed_dim: int, dropout: float, max_target_positions: int):
         super().__init__(dictionary)
         self.max_target_positions = max_target_positions
         self.embed_tokens = Embedding(len(dictionary), embed_dim, dictionary.pad())
         self.dropout = FairseqDropout(dropout, module_name=type(self).__name__)
 
-    def initial_state(self, encoder_out) -> Tuple[Tensor, ...]:
+    def initial_state(self, encoder_out) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
-    def step(
-        self, word: Tensor, state: Tuple[Tensor, ...], encoder_out
-    ) -> Tuple[Tensor, Tensor, Tuple[Tensor, ...]]:
+    def step(self, word: Tensor, state: tuple[Tensor, ...], encoder_out) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """
         Args:
             word: (sentences, embed_dim), the embedding of the word before
@@ -121,7 +111,7 @@ class AttentiveRNNDecoder(FairseqIncrementalDecoder):
 
     def output(
         self, features: Tensor, prev_output_tokens: Tensor, encoder_out, incremental_state
-    ) -> Tuple[Tensor, dict]:
+    ) -> tuple[Tensor, dict]:
         """
         Args:
             features: (sentences, length, size)
@@ -131,9 +121,7 @@ class AttentiveRNNDecoder(FairseqIncrementalDecoder):
         """
         raise NotImplementedError
 
-    def forward(
-        self, prev_output_tokens, encoder_out=None, incremental_state=None, **unused
-    ):
+    def forward(self, prev_output_tokens, encoder_out=None, incremental_state=None, **unused):
         """
         Args:
             prev_output_tokens: (sentences, length)
@@ -163,13 +151,13 @@ class AttentiveRNNDecoder(FairseqIncrementalDecoder):
         )
         return logits, {"attn": torch.stack(attention, dim=1), **extra}
 
-    def cached_state(self, incremental_state) -> Optional[Tuple[Tensor, ...]]:
+    def cached_state(self, incremental_state) -> Optional[tuple[Tensor, ...]]:
         if incremental_state is None:
             return None
         cached = self.get_incremental_state(incremental_state, "state")
         return None if cached is None else tuple(cached.values())
 
-    def cache_state(self, incremental_state, state: Tuple[Tensor, ...]) -> None:
+    def cache_state(self, incremental_state, state: tuple[Tensor, ...]) -> None:
         if incremental_state is not None:
             numbered = {str(number): tensor for number, tensor in enumerate(state)}
             self.set_incremental_state(incremental_state, "state", numbered)

@@ -71,9 +71,7 @@ class BiLSTMEncoder(FairseqEncoder):
             src_lengths: (sentences,), longest first or in any other order
         """
         # Whatever --left-pad-source says, fairseq-interactive pads on the left.
-        src_tokens = utils.convert_padding_direction(
-            src_tokens, self.padding_idx, left_to_right=True
-        )
+        src_tokens = utils.convert_padding_direction(src_tokens, self.padding_idx, left_to_right=True)
         padding = src_tokens.eq(self.padding_idx).t()
         x = self.dropout(self.embed_tokens(src_tokens)).transpose(0, 1)
         run = run_padded if x.device.type == "cpu" else run_packed
@@ -95,20 +93,14 @@ class BiLSTMEncoder(FairseqEncoder):
         forward, backward = directions.chunk(2, dim=-1)
         return forward + backward
 
-    def reorder_encoder_out(
-        self, encoder_out: BiLSTMEncoderOut, new_order: Tensor
-    ) -> BiLSTMEncoderOut:
-        return BiLSTMEncoderOut(
-            *(field.index_select(1, new_order) for field in encoder_out)
-        )
+    def reorder_encoder_out(self, encoder_out: BiLSTMEncoderOut, new_order: Tensor) -> BiLSTMEncoderOut:
+        return BiLSTMEncoderOut(*(field.index_select(1, new_order) for field in encoder_out))
 
     def max_positions(self) -> int:
         return self.max_source_positions
 
 
-def run_packed(
-    lstm: nn.LSTM, x: Tensor, lengths: Tensor, padding: Tensor
-) -> Tuple[Tensor, Tensor, Tensor]:
+def run_packed(lstm: nn.LSTM, x: Tensor, lengths: Tensor, padding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Run a bidirectional LSTM over a packed batch: the fast way on a GPU.
 
     Args:
@@ -120,13 +112,9 @@ def run_packed(
         outputs (time, sentences, 2H), zero at padded positions; final hidden
         states and final cells (layers, sentences, 2H)
     """
-    packed = nn.utils.rnn.pack_padded_sequence(
-        x, lengths.cpu(), enforce_sorted=False
-    )
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), enforce_sorted=False)
     packed_outputs, (hiddens, cells) = lstm(packed)
-    outputs, _ = nn.utils.rnn.pad_packed_sequence(
-        packed_outputs, total_length=x.size(0)
-    )
+    outputs, _ = nn.utils.rnn.pad_packed_sequence(packed_outputs, total_length=x.size(0))
 
     def by_layer(finals: Tensor) -> Tensor:
         """(layers * 2, sentences, H) -> (layers, sentences, 2H)."""
@@ -141,9 +129,7 @@ def run_packed(
 GATE_SATURATION = 200.0
 
 
-def run_padded(
-    lstm: nn.LSTM, x: Tensor, lengths: Tensor, padding: Tensor
-) -> Tuple[Tensor, Tensor, Tensor]:
+def run_padded(lstm: nn.LSTM, x: Tensor, lengths: Tensor, padding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The same as :func:`run_packed` on a padded batch: the fast way on a CPU.
 
     Packed batches miss the CPU's fast kernel. In a padded batch the LSTM also

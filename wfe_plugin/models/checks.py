@@ -1,6 +1,6 @@
 """What every model of this folder refuses, and how it says so."""
 
-from typing import Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from fairseq.models import FairseqEncoderDecoderModel

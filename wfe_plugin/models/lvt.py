@@ -79,9 +79,7 @@ class GRUEncoderOut(NamedTuple):
 
 
 class GRUEncoder(AttentiveEncoder):
-    def __init__(
-        self, dictionary, embed_dim: int, *args, hidden_size: int, target_dictionary
-    ):
+    def __init__(self, dictionary, embed_dim: int, *args, hidden_size: int, target_dictionary):
         super().__init__(dictionary, embed_dim, *args)
         self.gru = nn.GRU(embed_dim, hidden_size, batch_first=True, bidirectional=True)
         self.attention_keys = Linear(2 * hidden_size, hidden_size)  # U_a
@@ -93,13 +91,9 @@ class GRUEncoder(AttentiveEncoder):
 
     def forward(self, src_tokens: Tensor, src_lengths: Tensor) -> GRUEncoderOut:
         tokens, embedded, padding = self.read(src_tokens)
-        packed = nn.utils.rnn.pack_padded_sequence(
-            embedded, src_lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
+        packed = nn.utils.rnn.pack_padded_sequence(embedded, src_lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, finals = self.gru(packed)
-        values, _ = nn.utils.rnn.pad_packed_sequence(
-            outputs, batch_first=True, total_length=tokens.size(1)
-        )
+        values, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True, total_length=tokens.size(1))
         return GRUEncoderOut(
             keys=self.attention_keys(values),
             values=values,
@@ -110,9 +104,7 @@ class GRUEncoder(AttentiveEncoder):
 
 
 class LVTDecoder(AttentiveRNNDecoder):
-    def __init__(
-        self, dictionary, embed_dim: int, *args, hidden_size: int, restricted_vocabulary: int
-    ):
+    def __init__(self, dictionary, embed_dim: int, *args, hidden_size: int, restricted_vocabulary: int):
         super().__init__(dictionary, embed_dim, *args)
         self.restricted_vocabulary = restricted_vocabulary
         self.initial = Linear(hidden_size, hidden_size)  # W_s
@@ -122,7 +114,7 @@ class LVTDecoder(AttentiveRNNDecoder):
         self.readout = Linear(3 * hidden_size + embed_dim, embed_dim)  # W_r
         self.fc_out = Linear(embed_dim, len(dictionary))  # W_o
 
-    def initial_state(self, encoder_out: GRUEncoderOut) -> Tuple[Tensor]:
+    def initial_state(self, encoder_out: GRUEncoderOut) -> tuple[Tensor]:
         return (torch.tanh(self.initial(encoder_out.first_backward)),)
 
     def step(self, word, state, encoder_out: GRUEncoderOut):
@@ -156,13 +148,11 @@ class LVTDecoder(AttentiveRNNDecoder):
 
     def logits(self, readout: Tensor, words: Tensor) -> Tensor:
         """(sentences, length, size), (number,) -> (sentences, length, number)."""
-        return F.linear(
-            readout, self.fc_out.weight[words], self.fc_out.bias[words]
-        )
+        return F.linear(readout, self.fc_out.weight[words], self.fc_out.bias[words])
 
     def vocabularies(
         self, prev_output_tokens: Tensor, encoder_out: GRUEncoderOut, incremental_state
-    ) -> Tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor]:
         """The words of all sentences (number,), and those of each (sentences, number)."""
         if incremental_state is None:  # the summary is given
             at_hand = torch.cat((encoder_out.target_words, prev_output_tokens), dim=1)
@@ -179,12 +169,10 @@ class LVTDecoder(AttentiveRNNDecoder):
         cached = self.get_incremental_state(incremental_state, "vocabularies")
         if cached is not None:
             allowed = cached["allowed"].index_select(0, new_order)
-            self.set_incremental_state(
-                incremental_state, "vocabularies", {**cached, "allowed": allowed}
-            )
+            self.set_incremental_state(incremental_state, "vocabularies", {**cached, "allowed": allowed})
 
 
-def union(vocabularies: Tensor) -> Tuple[Tensor, Tensor]:
+def union(vocabularies: Tensor) -> tuple[Tensor, Tensor]:
     """(sentences, vocabulary) -> words of any sentence (number,), and (sentences, number)."""
     words = vocabularies.any(dim=0).nonzero().squeeze(1)
     return words, vocabularies[:, words]

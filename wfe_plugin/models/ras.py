@@ -50,19 +50,13 @@ from wfe_plugin.option_values import require
 class RASConfig(AttentiveConfig):
     """The defaults are the paper's, to our knowledge."""
 
-    hidden_size: int = field(
-        default=512, metadata={"help": "size of embeddings, aggregated words and states (d)"}
-    )
-    kernel_size: int = field(
-        default=5, metadata={"help": "width of the convolution over the source (q), odd"}
-    )
+    hidden_size: int = field(default=512, metadata={"help": "size of embeddings, aggregated words and states (d)"})
+    kernel_size: int = field(default=5, metadata={"help": "width of the convolution over the source (q), odd"})
     source_positions: int = field(
         default=256,
         metadata={"help": "words of the source with a position embedding of their own; later ones share the last"},
     )
-    cell: ChoiceEnum(["elman", "lstm"]) = field(
-        default="elman", metadata={"help": "the recurrent cell of the decoder"}
-    )
+    cell: ChoiceEnum(["elman", "lstm"]) = field(default="elman", metadata={"help": "the recurrent cell of the decoder"})
 
 
 class ConvolutionalEncoder(AttentiveEncoder):
@@ -72,9 +66,7 @@ class ConvolutionalEncoder(AttentiveEncoder):
         super().__init__(dictionary, size, *args)
         self.embed_positions = nn.Embedding(positions, size)
         nn.init.uniform_(self.embed_positions.weight, -0.1, 0.1)
-        self.aggregate = nn.Conv1d(
-            size, size, kernel_size, padding=kernel_size // 2, bias=False
-        )
+        self.aggregate = nn.Conv1d(size, size, kernel_size, padding=kernel_size // 2, bias=False)
 
     def forward(self, src_tokens: Tensor, src_lengths: Tensor) -> AttendedSource:
         _, embedded, padding = self.read(src_tokens)
@@ -92,7 +84,7 @@ class ElmanCell(nn.Module):
         super().__init__()
         self.linear = Linear(input_size + hidden_size, hidden_size)
 
-    def forward(self, x: Tensor, state: Tuple[Tensor]) -> Tuple[Tensor]:
+    def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
         """(sentences, input size), (sentences, hidden size) -> (sentences, hidden size)."""
         return (torch.sigmoid(self.linear(torch.cat((x, *state), dim=-1))),)
 
@@ -104,7 +96,7 @@ class RASDecoder(AttentiveRNNDecoder):
         self.cell = {"elman": ElmanCell, "lstm": LSTMCell}[cell](2 * size, size)
         self.fc_out = Linear(2 * size, len(dictionary))  # [W4 W5]
 
-    def initial_state(self, encoder_out: AttendedSource) -> Tuple[Tensor, ...]:
+    def initial_state(self, encoder_out: AttendedSource) -> tuple[Tensor, ...]:
         values = encoder_out.values
         zeros = values.new_zeros(values.size(0), values.size(2))
         return (zeros,) * self.state_tensors

@@ -34,8 +34,8 @@ class WFEFConvModel(WFEModel, FConvModel):
         return super().build_model(cfg, task)
 
     def encoder_states(
-        self, encoder_out: Dict[str, Tuple[Tensor, Tensor]], src_tokens: Tensor
-    ) -> Tuple[Tensor, Tensor]:
+        self, encoder_out: dict[str, tuple[Tensor, Tensor]], src_tokens: Tensor
+    ) -> tuple[Tensor, Tensor]:
         states, _ = encoder_out["encoder_out"]
         return states.transpose(0, 1), src_tokens.t()
 

@@ -23,16 +23,12 @@ class WFELSTMConfig(WFEConfig):
     """The defaults are the paper's (Table 1)."""
 
     dropout: float = field(default=0.3, metadata={"help": "dropout probability"})
-    encoder_embed_dim: int = field(
-        default=200, metadata={"help": "size of source embeddings (D in the paper)"}
-    )
+    encoder_embed_dim: int = field(default=200, metadata={"help": "size of source embeddings (D in the paper)"})
     encoder_hidden_size: int = field(
         default=400,
         metadata={"help": "size of one direction's encoder states (H in the paper)"},
     )
-    encoder_layers: int = field(
-        default=2, metadata={"help": "number of bidirectional encoder layers"}
-    )
+    encoder_layers: int = field(default=2, metadata={"help": "number of bidirectional encoder layers"})
     encoder_states: ChoiceEnum(["sum", "concat"]) = field(
         default="sum",
         metadata={
@@ -40,22 +36,14 @@ class WFELSTMConfig(WFEConfig):
             "authors' code) or concat (size 2H, as in fairseq's lstm)"
         },
     )
-    decoder_embed_dim: int = field(
-        default=200, metadata={"help": "size of target embeddings (D in the paper)"}
-    )
-    decoder_hidden_size: int = field(
-        default=400, metadata={"help": "size of decoder states (H in the paper)"}
-    )
+    decoder_embed_dim: int = field(default=200, metadata={"help": "size of target embeddings (D in the paper)"})
+    decoder_hidden_size: int = field(default=400, metadata={"help": "size of decoder states (H in the paper)"})
     decoder_layers: int = field(default=2, metadata={"help": "decoder layers"})
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
 
-SIZES = [
-    f"{side}_{name}"
-    for side in ("encoder", "decoder")
-    for name in ("embed_dim", "hidden_size", "layers")
-]
+SIZES = [f"{side}_{name}" for side in ("encoder", "decoder") for name in ("embed_dim", "hidden_size", "layers")]
 
 
 class LSTMEncoderDecoder(FairseqEncoderDecoderModel):
@@ -95,9 +83,7 @@ class WFELSTMModel(WFEModel, LSTMEncoderDecoder):
     Neural Abstractive Summarization", https://aclanthology.org/E17-2047/
     """
 
-    def encoder_states(
-        self, encoder_out: BiLSTMEncoderOut, src_tokens: Tensor
-    ) -> Tuple[Tensor, Tensor]:
+    def encoder_states(self, encoder_out: BiLSTMEncoderOut, src_tokens: Tensor) -> tuple[Tensor, Tensor]:
         # The encoder's own tokens: it may have moved the padding.
         return encoder_out.states, encoder_out.tokens
 

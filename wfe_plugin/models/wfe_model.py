@@ -110,7 +110,7 @@ class WFEModel(ChecksWeights):
 
     # What a family says
 
-    def encoder_states(self, encoder_out, src_tokens: Tensor) -> Tuple[Tensor, Tensor]:
+    def encoder_states(self, encoder_out, src_tokens: Tensor) -> tuple[Tensor, Tensor]:
         """The states that the sub-model reads: before output dropout, if there is such.
 
         A maximum over states with dropout differs between training and evaluation.
@@ -160,9 +160,7 @@ class WFEModel(ChecksWeights):
                 "this model has a WFE sub-model, but its task does not decode with "
                 "it: give --task summarization_wfe to every command"
             )
-        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](
-            self.encoder_state_size(), len(task.target_dictionary)
-        )
+        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](self.encoder_state_size(), len(task.target_dictionary))
         if wfe.wfe_only:
             self.encoder.requires_grad_(False)
             self.decoder.requires_grad_(False)
@@ -173,9 +171,7 @@ class WFEModel(ChecksWeights):
         Whatever else is missing, fairseq refuses.
         """
         super().upgrade_state_dict_named(state_dict, name)
-        if self.wfe.to_be_added and not any(
-            key.startswith("wfe_head.") for key in state_dict
-        ):
+        if self.wfe.to_be_added and not any(key.startswith("wfe_head.") for key in state_dict):
             for key, value in self.wfe_head.state_dict(prefix="wfe_head.").items():
                 state_dict[key] = value
 
@@ -205,8 +201,7 @@ class WFEModel(ChecksWeights):
         """Raise if the sub-model is to be added to a trained model, and none was loaded."""
         if self.wfe.to_be_added and not self.is_loaded:
             raise ValueError(
-                f"{self.wfe.to_be_added}: name the trained model by "
-                "--finetune-from-model, which must exist"
+                f"{self.wfe.to_be_added}: name the trained model by --finetune-from-model, which must exist"
             )
 
     def read_frequencies(self, encoder_out, src_tokens: Tensor) -> PendingEstimate:

@@ -11,9 +11,7 @@ from wfe_plugin.models.wfe_model import WFEModel, register_architectures_of
 from wfe_plugin.option_values import require
 
 SIZES = [
-    f"{side}_{name}"
-    for side in ("encoder", "decoder")
-    for name in ("embed_dim", "ffn_embed_dim", "attention_heads")
+    f"{side}_{name}" for side in ("encoder", "decoder") for name in ("embed_dim", "ffn_embed_dim", "attention_heads")
 ]
 RATES = [
     *("dropout", "attention_dropout", "activation_dropout", "adaptive_softmax_dropout"),
@@ -41,9 +39,7 @@ class WFETransformerModel(WFEModel, TransformerModel):
             require(size % heads == 0, f"--{side}-attention-heads", heads, allowed)
         return super().build_model(cfg, task)
 
-    def encoder_states(
-        self, encoder_out: Dict[str, List[Tensor]], src_tokens: Tensor
-    ) -> Tuple[Tensor, Tensor]:
+    def encoder_states(self, encoder_out: dict[str, list[Tensor]], src_tokens: Tensor) -> tuple[Tensor, Tensor]:
         return encoder_out["encoder_out"][0], src_tokens.t()
 
 

@@ -14,14 +14,10 @@ from omegaconf import II
 class TorchAdamConfig(FairseqDataclass):
     """The options of fairseq's `adam` that text models use."""
 
-    adam_betas: Any = field(
-        default=(0.9, 0.999), metadata={"help": "betas for Adam optimizer"}
-    )
-    adam_eps: float = field(
-        default=1e-8, metadata={"help": "epsilon for Adam optimizer"}
-    )
+    adam_betas: Any = field(default=(0.9, 0.999), metadata={"help": "betas for Adam optimizer"})
+    adam_eps: float = field(default=1e-8, metadata={"help": "epsilon for Adam optimizer"})
     weight_decay: float = field(default=0.0, metadata={"help": "weight decay"})
-    lr: List[float] = II("optimization.lr")
+    lr: list[float] = II("optimization.lr")
 
 
 @register_optimizer("torch_adam", dataclass=TorchAdamConfig)
@@ -39,9 +35,7 @@ class TorchAdam(FairseqOptimizer):
         super().__init__(cfg)
         params = list(params)
         try:
-            self._optimizer = torch.optim.AdamW(
-                params, fused=True, **self.optimizer_config
-            )
+            self._optimizer = torch.optim.AdamW(params, fused=True, **self.optimizer_config)
         except RuntimeError:  # a device, or a torch, that cannot
             self._optimizer = torch.optim.AdamW(params, **self.optimizer_config)
 
@@ -64,12 +58,10 @@ class TorchAdam(FairseqOptimizer):
         return True
 
 
-def read_pair(text: str) -> List[float]:
+def read_pair(text: str) -> list[float]:
     """`(0.9, 0.98)`, as fairseq's users write it."""
     try:
         first, second = (float(part) for part in text.strip("()[] ").split(","))
     except ValueError:
-        raise ValueError(
-            f"--adam-betas is {text!r}; write two numbers, for example '(0.9, 0.999)'"
-        ) from None
+        raise ValueError(f"--adam-betas is {text!r}; write two numbers, for example '(0.9, 0.999)'") from None
     return [first, second]

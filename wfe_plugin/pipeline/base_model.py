@@ -2,8 +2,9 @@
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import List, Optional, Sequence
+from typing import List, Optional
 
 from fairseq.models import ARCH_MODEL_REGISTRY
 
@@ -65,7 +66,11 @@ class BaseModel:
         if settings is None:
             self.refuse(f"{self.checkpoint.with_name(RECORD)} is missing: name a model that train.sh made")
         if "model_options" in settings:
-            return {key: settings[key] for key in ("model_preset", "baseline", "estimator", "model_options") if key in settings}
+            return {
+                key: settings[key]
+                for key in ("model_preset", "baseline", "estimator", "model_options")
+                if key in settings
+            }
         preset = PRESETS[settings["preset"]]
         estimator = None if settings["baseline"] else settings.get("estimator", "paper")
         options = [*preset.options, *preset.wfe_options(estimator)]
@@ -77,7 +82,7 @@ class BaseModel:
         }
 
 
-def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> List[str]:
+def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[str]:
     """Those of `extra` that say what the model is, and not how it is trained.
 
     `options` name the architecture, if `extra` do not.

@@ -48,7 +48,7 @@ def refuse_changed_bytes(path) -> None:
                 raise zipfile.BadZipFile
 
 
-def finished_epochs(directory: Path) -> List[Epoch]:
+def finished_epochs(directory: Path) -> list[Epoch]:
     """The epochs of a training whose checkpoints are there, in order.
 
     The best one may be left under that name alone.

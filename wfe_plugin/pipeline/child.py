@@ -6,8 +6,9 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence
+from typing import Callable, List, Optional
 
 from wfe_plugin.pipeline.errors import PipelineError
 
@@ -15,7 +16,7 @@ OUT_OF_MEMORY = ": is there enough memory?"
 ROOT = Path(os.path.abspath(__file__)).parents[2]  # what wfe_plugin is imported from
 
 
-def fairseq_command(name: str) -> List[str]:
+def fairseq_command(name: str) -> list[str]:
     """How to start a fairseq command with the Python that is running."""
     # Not "python -m": that would import from the user's working directory before anything else.
     code = (

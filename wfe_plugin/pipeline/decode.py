@@ -2,9 +2,10 @@
 
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.user_dir import user_dir
@@ -42,7 +43,7 @@ class Decoding:
     extra: Sequence[str] = field(default_factory=list)  # for the fairseq command
     on_sentence: Callable[[int], None] = lambda count: None  # told how many are done
 
-    def options(self) -> List[str]:
+    def options(self) -> list[str]:
         options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
         options += ["--source-lang", SIDES[0], "--target-lang", SIDES[1]]
         options += ["--path", ":".join(map(str, self.models)), "--wfe-decoding", self.mode]
@@ -55,7 +56,7 @@ class Decoding:
         return [*options, "--no-progress-bar", *self.extra]
 
 
-def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypothesis]]:
+def split(decoding: Decoding, name: str, parts: int = 1) -> dict[int, list[Hypothesis]]:
     """Hypotheses for the pairs of a binarised set, by number from 0.
 
     With several parts, only the first: every `parts`-th batch.
@@ -64,7 +65,7 @@ def split(decoding: Decoding, name: str, parts: int = 1) -> Dict[int, List[Hypot
     return _decode("generate", ["--gen-subset", name, *some], decoding)
 
 
-def lines(decoding: Decoding, treated: Sequence[str]) -> Dict[int, List[Hypothesis]]:
+def lines(decoding: Decoding, treated: Sequence[str]) -> dict[int, list[Hypothesis]]:
     """Hypotheses for lines that have been treated as the training data were, by number from 0."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
         with named(file.name):
@@ -75,8 +76,8 @@ def lines(decoding: Decoding, treated: Sequence[str]) -> Dict[int, List[Hypothes
         return _decode("interactive", options, decoding)
 
 
-def _decode(command: str, options: List[str], decoding: Decoding) -> Dict[int, List[Hypothesis]]:
-    found: Dict[int, List[Hypothesis]] = {}
+def _decode(command: str, options: list[str], decoding: Decoding) -> dict[int, list[Hypothesis]]:
+    found: dict[int, list[Hypothesis]] = {}
     without_source = set()
 
     def take(line: str) -> None:

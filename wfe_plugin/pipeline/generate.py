@@ -70,7 +70,7 @@ MANAGED = (
 ).split()
 
 
-def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our options, and those for fairseq."""
     argv, extra = split_options(argv)
     parser = argparse.ArgumentParser(
@@ -119,7 +119,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     return args, extra
 
 
-def find_models(names: str) -> List[Path]:
+def find_models(names: str) -> list[Path]:
     """The checkpoint files that --model stands for."""
     paths = []
     for name in names.split(":"):
@@ -147,7 +147,7 @@ def check_writable(out: Path) -> None:
         raise PipelineError(f"{there}: not writable; choose another --out")
 
 
-def refuse_to_replace(inputs: List[str], out: Path) -> None:
+def refuse_to_replace(inputs: list[str], out: Path) -> None:
     """Summaries of summaries would take the place of what they were made from."""
     for path in inputs:
         if os.path.realpath(path) in [str(out / name) for name in (SUMMARIES, NBEST, SCORES)]:
@@ -157,7 +157,7 @@ def refuse_to_replace(inputs: List[str], out: Path) -> None:
 class Generation:
     """One call of generate.sh, checked."""
 
-    def __init__(self, args: argparse.Namespace, extra: List[str]):
+    def __init__(self, args: argparse.Namespace, extra: list[str]):
         self.args = args
         models = find_models(args.model)
         states = [checkpoints.load(path) for path in models]
@@ -221,7 +221,7 @@ class Generation:
                     (work / name).replace(self.out / name)
         say(f"done: {len(outputs)} summaries in {self.args.out}")
 
-    def for_text(self) -> Dict[int, List[Hypothesis]]:
+    def for_text(self) -> dict[int, list[Hypothesis]]:
         treated = {}
         with open_text(self.args.input) as stream:
             for number, line in enumerate(clean_lines(stream, self.args.input)):
@@ -252,7 +252,7 @@ class Generation:
         if name == "train":  # from which preprocess.sh has dropped these
             self.count -= sets[name]["empty"] + sets[name]["too_long"]
 
-    def for_split(self) -> Dict[int, List[Hypothesis]]:
+    def for_split(self) -> dict[int, list[Hypothesis]]:
         self.find_split()
         own = self.data / "text" / f"{self.split}.{SIDES[1]}"
         if not self.references and own.exists():
@@ -269,7 +269,7 @@ class Generation:
             if lines != self.count:
                 raise PipelineError(f"{path} has {lines} lines, but {self.count} texts are to be summarised")
 
-    def check(self, decoded: Dict[int, List[Hypothesis]], count: int) -> None:
+    def check(self, decoded: dict[int, list[Hypothesis]], count: int) -> None:
         if list(decoded) != list(range(count)):
             raise PipelineError(f"fairseq has summarised {len(decoded)} of {count} texts")
 
@@ -294,7 +294,7 @@ class Generation:
             say(f"{done} of {self.count} summaries")
 
 
-def write(outputs: List[List[Hypothesis]], directory: Path) -> None:
+def write(outputs: list[list[Hypothesis]], directory: Path) -> None:
     with open(directory / SUMMARIES, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(hypotheses[0].text + "\n" for hypotheses in outputs)
     with open(directory / NBEST, "w", encoding="utf-8", newline="\n") as file:
@@ -308,7 +308,7 @@ def say(message: str) -> None:
     standard_streams.say(f"generate: {message}")
 
 
-def refuse_size_of_nothing(extra: List[str]) -> None:
+def refuse_size_of_nothing(extra: list[str]) -> None:
     """fairseq's default cannot be told from the user's own 0, which must be a mistake."""
     if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
         raise PipelineError("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")

@@ -1,9 +1,9 @@
 """What the command lines of the top-level scripts have in common."""
 
-from typing import List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import List, Tuple
 
 from wfe_plugin.pipeline.errors import PipelineError
-
 
 SHORT_FORMS = {"-s": "--source-lang", "-t": "--target-lang"}  # of fairseq's options; a value may follow at once
 
@@ -49,7 +49,7 @@ OWN_NAMES = {
 }
 
 
-def split_options(argv: List[str]) -> Tuple[List[str], List[str]]:
+def split_options(argv: list[str]) -> tuple[list[str], list[str]]:
     """Our options, and those after "--", which belong to the fairseq command."""
     if "--" not in argv:
         return argv, []

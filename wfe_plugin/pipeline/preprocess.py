@@ -10,11 +10,12 @@ import subprocess
 import sys
 import sysconfig
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Tuple
+from typing import List, NamedTuple, Tuple
 
 from subword_nmt.learn_bpe import learn_bpe
 
@@ -68,7 +69,7 @@ class Pairs(NamedTuple):
     target: str
 
 
-def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our options, and those after "--", which belong to fairseq-preprocess."""
     extra = []
     if "--" in argv:
@@ -165,7 +166,7 @@ def _positive(text: str) -> int:
 _positive.__name__ = "positive number"  # what argparse calls it in its message
 
 
-def list_sets(args: argparse.Namespace) -> List[Pairs]:
+def list_sets(args: argparse.Namespace) -> list[Pairs]:
     """All sets of pairs, under the names that fairseq gives them."""
     sets = []
     for name, prefixes in (("train", [args.train]), ("valid", [args.valid]), ("test", args.test)):
@@ -175,7 +176,7 @@ def list_sets(args: argparse.Namespace) -> List[Pairs]:
     return sets
 
 
-def describe(args: argparse.Namespace, extra: List[str], sets: List[Pairs]) -> dict:
+def describe(args: argparse.Namespace, extra: list[str], sets: list[Pairs]) -> dict:
     """All that determines the result; equal descriptions mean that there is nothing to do."""
     settings = Settings(
         tokenize=args.tokenize,
@@ -222,15 +223,15 @@ def _load_tools(settings: Settings, directory: str, stage: str) -> None:
     _treatment = Treatment(settings, segmenters)
 
 
-def _normalize(chunk: List[Tuple[str, str]]) -> List[Tuple[str, str]]:
+def _normalize(chunk: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(_treatment.normalize(source), _treatment.normalize(target)) for source, target in chunk]
 
 
-def _segment(chunk: List[Tuple[str, str]]) -> List[Tuple[str, str]]:
+def _segment(chunk: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(_treatment.segment(source, "source"), _treatment.segment(target, "target")) for source, target in chunk]
 
 
-def _chunks(pairs: Iterable[Tuple[str, str]]) -> Iterator[List[Tuple[str, str]]]:
+def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
     iterator = iter(pairs)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk
@@ -239,7 +240,7 @@ def _chunks(pairs: Iterable[Tuple[str, str]]) -> Iterator[List[Tuple[str, str]]]
 class Preparation:
     """The steps from text files to a complete data directory `data` below `work`."""
 
-    def __init__(self, args: argparse.Namespace, sets: List[Pairs], description: dict, work: Path):
+    def __init__(self, args: argparse.Namespace, sets: list[Pairs], description: dict, work: Path):
         self.args, self.sets, self.description, self.work = args, sets, description, work
         names = Settings.__dataclass_fields__
         self.settings = Settings(**{key: value for key, value in description["settings"].items() if key in names})
@@ -247,7 +248,7 @@ class Preparation:
         self.data.mkdir()
         self.report = {}
 
-    def run(self, extra: List[str]) -> None:
+    def run(self, extra: list[str]) -> None:
         """All steps in turn."""
         with named(self.args.out):  # which people know, unlike the files below
             for pairs in self.sets:
@@ -350,7 +351,7 @@ class Preparation:
             **{f"{side}_words": sum(pieces[side].values()) for side in SIDES},
         }
 
-    def binarize(self, extra: List[str]) -> None:
+    def binarize(self, extra: list[str]) -> None:
         """Hand over to fairseq-preprocess."""
         args = self.args
         prefixes = {
@@ -392,7 +393,7 @@ class Preparation:
                     with open(self.data / "text" / f"{pairs.name}.{side}", "w", encoding="utf-8") as file:
                         file.writelines(treatment.undo(line) + "\n" for line in lines)
 
-    def treat(self, function, stage: str, pairs: Iterable[Tuple[str, str]]) -> Iterator[Tuple[str, str]]:
+    def treat(self, function, stage: str, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Map `function` over chunks of pairs, in order, in worker processes if asked for."""
         setup = (self.settings, str(self.data), stage)
         if self.args.workers == 1:
@@ -411,14 +412,14 @@ class Preparation:
                 for chunk in pool.imap(function, _chunks(pairs)):
                     yield from chunk
 
-    def read(self, name: str) -> Iterator[Tuple[str, str]]:
+    def read(self, name: str) -> Iterator[tuple[str, str]]:
         """Line pairs of an intermediate file. Only "\\n" ends a line here, as everywhere."""
         source, target = (open(self.work / f"{name}.{side}", encoding="utf-8", newline="\n") for side in SIDES)
         with source, target:
             for pair in zip(source, target):
                 yield pair[0][:-1], pair[1][:-1]
 
-    def write(self, name: str, pairs: Iterable[Tuple[str, str]]) -> None:
+    def write(self, name: str, pairs: Iterable[tuple[str, str]]) -> None:
         """Write line pairs to an intermediate file."""
         source, target = (open(self.work / f"{name}.{side}", "w", encoding="utf-8", newline="\n") for side in SIDES)
         with source, target:
@@ -453,7 +454,7 @@ def tell(pairs: Pairs, report: dict, kept: int, pieces: dict) -> None:
             say(f"  {len(numbers)} {problem}, {fate}: line {shown} of {pairs.source}")
 
 
-def run(argv: List[str]) -> None:
+def run(argv: list[str]) -> None:
     """Parse, check whether anything is to do, and do it in a directory beside the final one."""
     args, extra = parse(argv)
     sets = list_sets(args)

@@ -8,7 +8,7 @@ from typing import List, Optional, Tuple
 class Phase:
     """Some epochs with one optimizer."""
 
-    options: Tuple[str, ...]
+    options: tuple[str, ...]
     last_epoch: Optional[int] = None  # None: to the end
 
 
@@ -20,13 +20,13 @@ class Preset:
     batch_size: int  # pairs in an update, over all processes together
     epochs: int
     patience: int  # epochs without a better validation score before training stops
-    options: Tuple[str, ...]
-    phases: Tuple[Phase, ...]
+    options: tuple[str, ...]
+    phases: tuple[Phase, ...]
     takes_wfe: bool = True  # whether its model can have a WFE sub-model
     trains_further: bool = False  # a trained model, which says what the options of the model are
     best_by: str = "nll"  # which score of validation chooses and stops, unless train.sh is told otherwise
 
-    def wfe_options(self, estimator: Optional[str]) -> List[str]:
+    def wfe_options(self, estimator: Optional[str]) -> list[str]:
         """What tells the model which WFE sub-model it is to have, or (None) that it has none."""
         if not self.takes_wfe:
             return []
@@ -37,7 +37,7 @@ class Preset:
         return next(phase for phase in self.phases if phase.last_epoch is None or epoch <= phase.last_epoch)
 
 
-def _sizes(embedding: int, hidden: int, layers: int) -> List[str]:
+def _sizes(embedding: int, hidden: int, layers: int) -> list[str]:
     return [
         option
         for side in ("encoder", "decoder")

@@ -25,7 +25,7 @@ class Progress(NamedTuple):
     clock: float = 0.0
 
     @classmethod
-    def of(cls, epochs: List[Epoch]) -> "Progress":
+    def of(cls, epochs: list[Epoch]) -> "Progress":
         if not epochs:
             return cls()
         best = min(epochs, key=lambda epoch: epoch.score)  # the first, of equal ones
@@ -77,7 +77,7 @@ def same_type(value, example):
     return value
 
 
-def vocabularies(data: Path) -> Dict[str, str]:
+def vocabularies(data: Path) -> dict[str, str]:
     """What tells whether data have the words that a model was trained with."""
     return {side: sha256(str(data / f"dict.{side}.txt")) for side in SIDES}
 
@@ -96,9 +96,11 @@ def difference(key: str, old: dict, new: dict) -> str:
     return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
 
 
-def read_scores(path: Path) -> Dict[str, float]:
+def read_scores(path: Path) -> dict[str, float]:
     """By epoch; nothing if there is no such file, or it is damaged: they are found anew."""
     try:
-        return {str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()}
+        return {
+            str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()
+        }
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

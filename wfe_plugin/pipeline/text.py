@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from typing import BinaryIO, Iterator, Tuple
+from collections.abc import Iterator
+from typing import BinaryIO, Tuple
 
 from wfe_plugin.whole_files import named
 
@@ -62,7 +63,7 @@ def refuse_pipe(path: str) -> None:
         raise TextError(f"{path}: can be read only once; write it to a file first")
 
 
-def read_pairs(source: str, target: str) -> Iterator[Tuple[str, str]]:
+def read_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Yield the line pairs of two files, which must have equally many lines, not all blank."""
     paths = (source, target)  # which may be the same file
     with open_text(source) as source_stream, open_text(target) as target_stream:

@@ -9,9 +9,10 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import torch
 
@@ -30,7 +31,15 @@ from wfe_plugin.pipeline.display import Display, say
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.record import RECORD, Progress, data_identity, difference, read_record, read_scores, vocabularies
+from wfe_plugin.pipeline.record import (
+    RECORD,
+    Progress,
+    data_identity,
+    difference,
+    read_record,
+    read_scores,
+    vocabularies,
+)
 from wfe_plugin.pipeline.text import TextError, sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
@@ -108,7 +117,7 @@ PHASED = ["--optimizer", "--lr", "--clip-norm"]
 HALF_PRECISION = ["--fp16", "--bf16", "--memory-efficient-fp16", "--memory-efficient-bf16"]
 
 
-def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our options, and those for fairseq-train."""
     argv, extra = split_options(argv)
     parser = argparse.ArgumentParser(
@@ -136,9 +145,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
         help="for --preset mrt: the model to be trained further, made by train.sh; it says of which size "
         "the new one is, and whether it estimates word frequencies",
     )
-    parser.add_argument(
-        "--estimator", choices=list(ESTIMATORS), help="see below (default: paper)"
-    )
+    parser.add_argument("--estimator", choices=list(ESTIMATORS), help="see below (default: paper)")
     parser.add_argument("--epochs", type=positive, metavar="N", help="at most so many (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
     parser.add_argument(
@@ -182,7 +189,7 @@ def parse(argv: List[str]) -> Tuple[argparse.Namespace, List[str]]:
     return args, extra
 
 
-def check_processes(args: argparse.Namespace, extra: List[str]) -> None:
+def check_processes(args: argparse.Namespace, extra: list[str]) -> None:
     """Refuse what fairseq would take for something else without a word."""
     for variable, (program, at_most) in {
         "WORLD_SIZE": ("torchrun", 1),
@@ -221,7 +228,7 @@ def check_data(directory: Path) -> dict:
     return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
 
 
-def describe(args: argparse.Namespace, extra: List[str], data: str, base: Optional[BaseModel]) -> dict:
+def describe(args: argparse.Namespace, extra: list[str], data: str, base: Optional[BaseModel]) -> dict:
     """All that must stay the same when a training continues."""
     settings = {
         "preset": args.preset,
@@ -242,12 +249,14 @@ def describe(args: argparse.Namespace, extra: List[str], data: str, base: Option
 class Training:
     """One model in one directory, from wherever it is to its end."""
 
-    def __init__(self, args: argparse.Namespace, extra: List[str]):
+    def __init__(self, args: argparse.Namespace, extra: list[str]):
         self.args, self.extra = args, extra
         self.preset = PRESETS[args.preset]
         self.data, self.out = Path(os.path.abspath(args.data)), Path(os.path.abspath(args.out))
         if ":" in str(self.out):
-            raise PipelineError(f"{self.out}: generate.sh would take ':' for a separator of models; choose another --out")
+            raise PipelineError(
+                f"{self.out}: generate.sh would take ':' for a separator of models; choose another --out"
+            )
         self.prepared = check_data(self.data)
         data = data_identity(self.prepared)
         self.base = None
@@ -256,7 +265,9 @@ class Training:
             self.base.check_data(data)
         if args.add_wfe:
             self.base.check_wfe_can_be_added(args.preset)
-        self.limit = TimeLimit(args.minutes and 60 * args.minutes, self.base.clock() if self.base and args.minutes else 0.0)
+        self.limit = TimeLimit(
+            args.minutes and 60 * args.minutes, self.base.clock() if self.base and args.minutes else 0.0
+        )
         self.record = {
             "settings": describe(args, extra, data, self.base),
             "vocabularies": vocabularies(self.data),
@@ -325,7 +336,7 @@ class Training:
         self.reached = progress.last
         return False
 
-    def train(self, inherit: List[int]) -> List[Epoch]:
+    def train(self, inherit: list[int]) -> list[Epoch]:
         """Run fairseq-train, once for each phase that is not finished yet."""
         epochs = checkpoints.finished_epochs(self.out)
         progress = Progress.of(epochs)
@@ -368,7 +379,7 @@ class Training:
                 f"{self.args.data}: was prepared anew while a model was trained on it; for the new data, choose another --out"
             )
 
-    def command(self, progress: Progress, last: Optional[Path]) -> List[str]:
+    def command(self, progress: Progress, last: Optional[Path]) -> list[str]:
         """fairseq-train for the epochs that are left of the present phase, from the last checkpoint."""
         args, phase = self.args, self.preset.phase(progress.last + 1)
         processes = args.gpus * args.machines
@@ -420,7 +431,7 @@ class Training:
         """That of the present phase."""
         return min(self.args.epochs, self.preset.phase(progress.last + 1).last_epoch or self.args.epochs)
 
-    def torchrun(self) -> List[str]:
+    def torchrun(self) -> list[str]:
         args = self.args
         code = "import sys; sys.path[0] = sys.argv.pop(1); from torch.distributed.run import main; main()"
         start = [sys.executable, "-c", code, str(ROOT), "--nproc-per-node", str(args.gpus)]
@@ -430,7 +441,7 @@ class Training:
         start += ["--nnodes", str(args.machines), "--node-rank", str(args.machine)]
         return [*start, "--master-addr", host, "--master-port", port]
 
-    def best_by_rouge(self, epochs: List[Epoch]) -> int:
+    def best_by_rouge(self, epochs: list[Epoch]) -> int:
         """Decode the validation set with each epoch's model. What has been decoded before is not again."""
         self.check_same_data()
         references = read_lines(self.data / "text" / "valid.target")
@@ -462,7 +473,7 @@ class Training:
             say(f"epoch {epoch.number}: mean ROUGE F1 {scores[str(epoch.number)]:.2f} on {len(found)} validation pairs")
         return max((epoch.number for epoch in epochs), key=lambda number: scores[str(number)])
 
-    def keep(self, best: int, epochs: List[Epoch]) -> None:
+    def keep(self, best: int, epochs: list[Epoch]) -> None:
         """Put the best checkpoint in its place, which fairseq may have chosen by another score; all is done."""
         (path,) = [epoch.path for epoch in epochs if epoch.number == best]
         if path.name != checkpoints.BEST:

@@ -42,7 +42,7 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
             )
 
 
-def recorded_vocabularies(model: Path) -> Dict[str, str]:
+def recorded_vocabularies(model: Path) -> dict[str, str]:
     """Those of the data when train.sh made the model; none if it did not, or the record is elsewhere."""
     try:
         return dict(json.loads(model.with_name(RECORD).read_text(encoding="utf-8"))["vocabularies"])

@@ -80,7 +80,7 @@ def pieces_file(directory: Path, side: str) -> Path:
 class Treatment:
     """Applies settings to lines that `clean_lines` made, and undoes them on model output."""
 
-    def __init__(self, settings: Settings, segmenters: Optional[Dict[str, BPE]] = None):
+    def __init__(self, settings: Settings, segmenters: Optional[dict[str, BPE]] = None):
         self.settings = settings
         self.segmenters = segmenters or {}
         self._tokenizer = _Tokenizer(lang="en")
@@ -96,7 +96,9 @@ class Treatment:
             settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise TextError(f"{directory}: not a data directory made by preprocess.sh ({path.name}: {reason})") from None
+            raise TextError(
+                f"{directory}: not a data directory made by preprocess.sh ({path.name}: {reason})"
+            ) from None
         try:
             return cls(settings, load_segmenters(Path(directory), settings))
         except OSError as error:
@@ -169,7 +171,7 @@ def check_record(record: dict) -> None:
         raise ValueError(f"bpe is {record['settings']['bpe']!r}")
 
 
-def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> Dict[str, BPE]:
+def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> dict[str, BPE]:
     """One BPE segmenter for each side.
 
     With `pieces`, words of new text are split until all pieces are ones that the training text

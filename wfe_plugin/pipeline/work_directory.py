@@ -5,9 +5,9 @@ import glob
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
 
 
 def resolved(name: str) -> Path:

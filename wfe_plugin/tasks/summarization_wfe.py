@@ -1,9 +1,10 @@
 """Summarization with word-frequency estimation, for all of fairseq's commands."""
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Iterator, Optional
+from typing import Optional
 
 from fairseq.data.encoders import TOKENIZER_REGISTRY
 from fairseq.dataclass import ChoiceEnum
@@ -76,13 +77,9 @@ class SummarizationWFETask(TranslationTask):
             dictionary = super().load_dictionary(filename)
         except (ValueError, RuntimeError) as error:
             reason = str(error).strip()
-            raise ValueError(
-                f"{filename}: not a vocabulary of fairseq-preprocess ({reason})"
-            ) from None
+            raise ValueError(f"{filename}: not a vocabulary of fairseq-preprocess ({reason})") from None
         if any("\0" in word for word in dictionary.symbols):
-            raise ValueError(
-                f"{filename}: not a vocabulary of fairseq-preprocess (NUL bytes): damaged?"
-            )
+            raise ValueError(f"{filename}: not a vocabulary of fairseq-preprocess (NUL bytes): damaged?")
         if len(dictionary) == dictionary.nspecial:
             raise ValueError(f"{filename}: the vocabulary has no words")
         return dictionary
@@ -94,8 +91,7 @@ class SummarizationWFETask(TranslationTask):
             dataset[len(dataset) - 1]
         except Exception:  # whatever numpy makes of a file that ends early
             raise ValueError(
-                f"{self.cfg.data}: the set {split!r} is empty, damaged or cut short: "
-                "binarise it again"
+                f"{self.cfg.data}: the set {split!r} is empty, damaged or cut short: binarise it again"
             ) from None
 
     def build_model(self, cfg, from_checkpoint=False):
@@ -138,13 +134,9 @@ class SummarizationWFETask(TranslationTask):
         """
         kwargs["required_batch_size_multiple"] = 1
         self.refuse_impossible_batches(dataset, **kwargs)
-        made_once = not (
-            kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
-        )
+        made_once = not (kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr"))
         known = self.dataset_to_epoch_iter.get(dataset)
-        iterator = super().get_batch_iterator(
-            dataset, *args, epoch=1 if made_once else epoch, **kwargs
-        )
+        iterator = super().get_batch_iterator(dataset, *args, epoch=1 if made_once else epoch, **kwargs)
         if iterator is not known:
             iterator.epoch = max(1, epoch)
             # A loader that is used again never shuffles if it did not in its first
@@ -219,14 +211,10 @@ class SummarizationWFETask(TranslationTask):
                 extra_gen_cls_kwargs=extra_gen_cls_kwargs,
                 prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
             )
-        refuse_what_cannot_work(
-            models, args, decoding, alternatives, prefix_allowed_tokens_fn
-        )
+        refuse_what_cannot_work(models, args, decoding, alternatives, prefix_allowed_tokens_fn)
         print_alignment = getattr(args, "print_alignment", None)
         if getattr(args, "score_reference", False):
-            return WFESequenceScorer(
-                self.target_dictionary, decoding=decoding, bound_eos=bound_eos
-            )
+            return WFESequenceScorer(self.target_dictionary, decoding=decoding, bound_eos=bound_eos)
         return super().build_generator(
             models,
             args,
@@ -242,15 +230,10 @@ class SummarizationWFETask(TranslationTask):
         )
 
 
-def refuse_what_cannot_work(
-    models, args, decoding, alternatives: Alternatives, prefix_allowed_tokens_fn
-) -> None:
+def refuse_what_cannot_work(models, args, decoding, alternatives: Alternatives, prefix_allowed_tokens_fn) -> None:
     """Refuse, at the start, combinations that could only fail later."""
     if decoding not in (*DECODING_MODES, "off"):
-        raise ValueError(
-            f"--wfe-decoding {decoding} is not known; choose one of "
-            f"{', '.join(DECODING_MODES)}, off"
-        )
+        raise ValueError(f"--wfe-decoding {decoding} is not known; choose one of {', '.join(DECODING_MODES)}, off")
     refuse_models_that_lack_something(models, decoding, alternatives)
     against_repetition = alternatives.options()
     stock = "use --wfe-decoding off"
@@ -268,28 +251,17 @@ def refuse_what_cannot_work(
                 "within its own frequencies; use --wfe-decoding off for the same scores"
             )
         if getattr(args, "print_alignment", None):
-            raise ValueError(
-                "--print-alignment is of generated text; with --score-reference, use "
-                "--wfe-decoding off"
-            )
+            raise ValueError("--print-alignment is of generated text; with --score-reference, use --wfe-decoding off")
     if getattr(args, "match_source_len", False):
         raise ValueError(
             "--match-source-len fixes the length of the output, for which the words that "
             f"are allowed may not suffice; {stock}"
         )
-    if (
-        prefix_allowed_tokens_fn is not None
-        or getattr(args, "prefix_allowed_tokens_fn", None) is not None
-    ):
-        raise ValueError(
-            "prefix_allowed_tokens_fn may leave only words that are not allowed any "
-            f"more; {stock}"
-        )
+    if prefix_allowed_tokens_fn is not None or getattr(args, "prefix_allowed_tokens_fn", None) is not None:
+        raise ValueError(f"prefix_allowed_tokens_fn may leave only words that are not allowed any more; {stock}")
     min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
     if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
-        raise ValueError(
-            f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}"
-        )
+        raise ValueError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")
 
 
 def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -> None:
@@ -298,8 +270,7 @@ def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -
         return
     if decoding == "off":
         raise ValueError(
-            "--wfe-shortlist takes its words from the word-frequency estimate, which "
-            "--wfe-decoding off does without"
+            "--wfe-shortlist takes its words from the word-frequency estimate, which --wfe-decoding off does without"
         )
     for option, name in (
         ("--constraints", "constraints"),
@@ -307,9 +278,7 @@ def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -
         ("--lm-path", "lm_path"),
     ):
         if getattr(args, name, None):
-            raise ValueError(
-                f"{option} may ask for words that are not in --wfe-shortlist: leave one out"
-            )
+            raise ValueError(f"{option} may ask for words that are not in --wfe-shortlist: leave one out")
     for model in models:
         output_layer_name(model.decoder)
 
@@ -342,9 +311,7 @@ def refuse_impossible_bleu(cfg: SummarizationWFEConfig) -> None:
         )
 
 
-def refuse_models_that_lack_something(
-    models, decoding, alternatives: Alternatives
-) -> None:
+def refuse_models_that_lack_something(models, decoding, alternatives: Alternatives) -> None:
     for number, model in enumerate(models, start=1):
         which = "the model"
         if len(models) > 1:
@@ -356,10 +323,5 @@ def refuse_models_that_lack_something(
                 f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
                 "use --wfe-decoding off"
             )
-        if alternatives.coverage_penalty > 0 and (
-            getattr(model.decoder, "attention", model) is None
-        ):
-            raise ValueError(
-                "--coverage-penalty needs the attention to the source, but "
-                f"{which} has none"
-            )
+        if alternatives.coverage_penalty > 0 and (getattr(model.decoder, "attention", model) is None):
+            raise ValueError(f"--coverage-penalty needs the attention to the source, but {which} has none")

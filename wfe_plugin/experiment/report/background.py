@@ -69,9 +69,7 @@ def speed_section(results: Results) -> list:
 
 
 def provenance_section(results: Results) -> list:
-    lines = [
-        ", ".join(f"{name} {version}" for name, version in found.items()) for found in results.versions
-    ]
+    lines = [", ".join(f"{name} {version}" for name, version in found.items()) for found in results.versions]
     text = "Made with " + "; and with ".join(lines) + "." if lines else ""
     config = results.experiment.file
     return [

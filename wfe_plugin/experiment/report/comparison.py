@@ -38,9 +38,7 @@ class Comparison:
         self.systems = sorted(experiment.systems, key=lambda system: list(GROUPS).index(system.role))
         alternatives = [system.name for system in self.systems if system.role == "alternative"]
         # By the test set itself: if that favours anything, then the alternatives.
-        self.best_alternative = max(
-            alternatives, key=lambda name: test.mean_rouge(name, self.beam), default=None
-        )
+        self.best_alternative = max(alternatives, key=lambda name: test.mean_rouge(name, self.beam), default=None)
         self.chosen = {tuning.system.name: ", ".join(tuning.chosen.values) for tuning in results.tunings}
 
     def section(self, suffix: str = "") -> list:

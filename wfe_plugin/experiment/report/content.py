@@ -181,10 +181,7 @@ class Sections(View):
         table = doc.Table(
             f"{caption}: share of the summaries, in %",
             ["words", *shares],
-            [
-                doc.Row(label, [doc.Cell(f"{by[n]:.1f}") for by in shares.values()])
-                for n, label in enumerate(labels)
-            ],
+            [doc.Row(label, [doc.Cell(f"{by[n]:.1f}") for by in shares.values()]) for n, label in enumerate(labels)],
             folded=True,
         )
         return [

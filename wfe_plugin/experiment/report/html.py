@@ -121,9 +121,7 @@ def _pictures(block: Pictures) -> str:
 def _examples(block: Examples) -> str:
     items = []
     for example in block.examples:
-        outputs = "".join(
-            f"<dt>{escape(label)}</dt><dd>{_marked(text)}</dd>" for label, text in example.outputs
-        )
+        outputs = "".join(f"<dt>{escape(label)}</dt><dd>{_marked(text)}</dd>" for label, text in example.outputs)
         items.append(
             f'<div class="example"><dl>{outputs}</dl>'
             f"<details><summary>input</summary><p>{escape(example.source)}</p></details></div>"

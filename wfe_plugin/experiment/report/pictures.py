@@ -28,9 +28,7 @@ class Series:
 
 def svg(height: float, label: str, parts: Sequence[str]) -> str:
     content = "\n".join(parts)
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}">\n{content}\n</svg>'
-    )
+    return f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}">\n{content}\n</svg>'
 
 
 def text(x: float, y: float, content: str, anchor: str = "start", soft: bool = False) -> str:

@@ -59,7 +59,9 @@ def models_table(results: Results) -> doc.Table:
     rows = []
     for training in results.experiment.trainings:
         models = results.models[training.name]
-        minutes = [mean(one.seconds for one in results.models[name.name]) / 60 for name in (*training.ancestors, training)]
+        minutes = [
+            mean(one.seconds for one in results.models[name.name]) / 60 for name in (*training.ancestors, training)
+        ]
         parameters = models[0].parameters / 1e6
         cells = [
             f"{parameters:.2f}" if parameters else "–",

@@ -1,0 +1,9 @@
+"""The one kind of error that is meant for users."""
+
+
+class UserError(ValueError):
+    """A mistake that the user can repair: the message says what is wrong and what to do.
+
+    Raised where the mistake is known. Commands show it as one line; every other exception
+    is a bug and keeps its traceback.
+    """
