@@ -6,7 +6,7 @@ each hypothesis as the paper does.
 """
 
 import math
-from typing import List, NamedTuple
+from typing import NamedTuple
 
 import torch
 

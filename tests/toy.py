@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import List, Optional
+from typing import Optional
 
 import torch
 from fairseq.data import Dictionary

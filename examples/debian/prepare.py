@@ -21,7 +21,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, TextIO
+from typing import NamedTuple, Optional, TextIO
 
 HELD_OUT = {"valid": 0.04, "test": 0.04}  # share of the source packages
 MAX_PER_SOURCE = 3  # pairs from one source package, lest the giants rule

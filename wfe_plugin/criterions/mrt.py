@@ -4,7 +4,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import List
 
 import torch
 from fairseq.criterions import register_criterion

@@ -1,7 +1,7 @@
 """The alternatives to a learnt bound: what the user asks for, checked."""
 
 from dataclasses import dataclass, field, fields
-from typing import List, Optional, Tuple
+from typing import Optional
 
 from fairseq.dataclass import FairseqDataclass
 

@@ -1,7 +1,7 @@
 """One or several models that search together, with what WFE adds to a step."""
 
 import math
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import torch
 from fairseq import utils

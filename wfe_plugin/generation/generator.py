@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import List, Optional
+from typing import Optional
 
 import torch
 from fairseq import search, utils

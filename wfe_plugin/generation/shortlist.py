@@ -6,7 +6,7 @@ output layer, the largest part of a decoder, is then computed for those only.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 import torch
 import torch.nn.functional as F

@@ -1,7 +1,5 @@
 """The best words of each hypothesis, from one pass over the vocabulary."""
 
-from typing import Tuple
-
 import torch
 from torch import Tensor
 

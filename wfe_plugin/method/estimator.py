@@ -1,6 +1,6 @@
 """How often may each target word occur? Figure 2 and Equation 3 of the paper."""
 
-from typing import NamedTuple, Optional, Tuple, Type
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn

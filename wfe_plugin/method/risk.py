@@ -5,7 +5,6 @@ https://arxiv.org/abs/1604.01904
 """
 
 from collections.abc import Iterable, Sequence
-from typing import List, Tuple
 
 import torch
 from torch import Tensor

@@ -8,7 +8,7 @@ still in the processor's cache: nothing of the size of the batch times the
 vocabulary is ever made. The results are those of the loss as a whole.
 """
 
-from typing import Callable, List, Optional
+from typing import Callable, Optional
 
 import torch
 from torch import Tensor

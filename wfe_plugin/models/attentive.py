@@ -4,7 +4,7 @@ None of them has a WFE sub-model. All their tensors have the sentences first.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 import torch
 from fairseq import utils

@@ -1,6 +1,6 @@
 """A bidirectional LSTM encoder whose states the WFE head can read."""
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import torch
 from fairseq import utils

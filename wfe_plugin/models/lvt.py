@@ -30,7 +30,7 @@ What we chose:
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F

@@ -27,7 +27,6 @@ What we chose:
 """
 
 from dataclasses import dataclass, field
-from typing import Tuple
 
 import torch
 from fairseq.dataclass import ChoiceEnum

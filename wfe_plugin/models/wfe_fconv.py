@@ -1,7 +1,5 @@
 """fairseq's convolutional model with word-frequency estimation."""
 
-from typing import Dict, Tuple
-
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.fconv import FConvModel, base_architecture
 from torch import Tensor

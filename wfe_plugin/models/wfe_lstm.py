@@ -1,7 +1,6 @@
 """EncDec+WFE: the LSTM encoder-decoder of the paper, with its WFE sub-model."""
 
 from dataclasses import dataclass, field
-from typing import Tuple
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import (

@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass, field, fields
-from typing import Callable, Tuple
+from typing import Callable
 
 import torch
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass

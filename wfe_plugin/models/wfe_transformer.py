@@ -1,7 +1,5 @@
 """fairseq's Transformer with word-frequency estimation."""
 
-from typing import Dict, List, Tuple
-
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerModel, base_architecture
 from torch import Tensor

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, List
+from typing import Any
 
 import torch
 from fairseq.dataclass import FairseqDataclass

@@ -4,7 +4,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import List, Optional
+from typing import Optional
 
 from fairseq.models import ARCH_MODEL_REGISTRY
 

@@ -4,7 +4,7 @@ import argparse
 import re
 import zipfile
 from pathlib import Path
-from typing import List, NamedTuple
+from typing import NamedTuple
 
 import torch
 

@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable, List, Optional
+from typing import Callable, Optional
 
 from wfe_plugin.pipeline.errors import PipelineError
 

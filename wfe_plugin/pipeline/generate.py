@@ -8,7 +8,6 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Tuple
 
 from wfe_plugin import standard_streams
 from wfe_plugin.cli import evaluate

@@ -1,7 +1,6 @@
 """What the command lines of the top-level scripts have in common."""
 
 from collections.abc import Sequence
-from typing import List, Tuple
 
 from wfe_plugin.pipeline.errors import PipelineError
 

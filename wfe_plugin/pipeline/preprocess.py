@@ -15,7 +15,7 @@ from dataclasses import asdict
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import List, NamedTuple, Tuple
+from typing import NamedTuple
 
 from subword_nmt.learn_bpe import learn_bpe
 

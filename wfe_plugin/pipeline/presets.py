@@ -1,7 +1,7 @@
 """How train.sh trains: the options of fairseq-train that each preset stands for."""
 
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from typing import Optional
 
 
 @dataclass(frozen=True)

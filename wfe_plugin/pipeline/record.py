@@ -3,7 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.errors import PipelineError

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from typing import BinaryIO, Tuple
+from typing import BinaryIO
 
 from wfe_plugin.whole_files import named
 

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Optional
 
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.record import RECORD
