@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.method.bound import (
     add_log_mask,
     frequency_bound,
@@ -15,6 +16,7 @@ from wfe_plugin.method.bound import (
     reference_log_mask,
     select_sentences,
 )
+from wfe_plugin.method.calibration import Calibration
 from wfe_plugin.method.estimator import FrequencyEstimate
 
 EOS = 2
@@ -35,8 +37,8 @@ def literal_mask(r_hat, g_hat, generated):
 
 def test_log_mask_by_hand():
     left = torch.tensor([2.5, 1.0, 0.5, 0.0, -1.0, INF])
-    log_gate = torch.tensor([0.0, math.log(0.5), math.log(0.5), 0.0, 0.0, 0.0])
-    assert log_mask(left, log_gate).tolist() == pytest.approx([0.0, math.log(0.5), math.log(0.25), -INF, -INF, 0.0])
+    log_weight = torch.tensor([0.0, math.log(0.5), math.log(0.5), 0.0, 0.0, 0.0])
+    assert log_mask(left, log_weight).tolist() == pytest.approx([0.0, math.log(0.5), math.log(0.25), -INF, -INF, 0.0])
 
 
 def test_occurrences_by_hand():
@@ -136,3 +138,41 @@ def test_closed_gates_leave_scores_that_can_be_told_apart():
     mask = frequency_bound(estimate, "full").first_mask
     assert mask.tolist()[0] == pytest.approx([-1000.0, -999.0, math.log(0.5)])
     assert math.exp(-1000.0) == 0.0
+
+
+class TestWeights:
+    """Budgets 2, ½, 0, 1 and 1; gates ½, ¼, ½, ½ and 0; base rates ½, 1/64, ¼, ⅛ and ½."""
+
+    estimate = FrequencyEstimate(
+        torch.tensor([[2.0, 0.5, 0.0, 1.0, 1.0]]), torch.tensor([[0.5, 0.25, 0.5, 0.5, 0.0]]).logit()
+    )
+    log_base_rate = torch.tensor([1 / 2, 1 / 64, 1 / 4, 1 / 8, 1 / 2]).log()
+
+    def mask(self, gate_weight, base_rate_weight, **options):
+        calibration = Calibration(gate_weight, base_rate_weight)
+        bound = frequency_bound(self.estimate, calibration=calibration, log_base_rate=self.log_base_rate, **options)
+        return (bound.first_mask / math.log(2)).tolist()[0]
+
+    def test_gate_and_base_rate_by_hand(self):
+        """In bits. The second word is four times as likely as usual, and gains all that its budget costs and more."""
+        assert self.mask(1.0, 0.0)[:4] == pytest.approx([-1, -1 - 2, -INF, -1])
+        assert self.mask(1.0, 0.5)[:4] == pytest.approx([-1 + 0.5, -1 - 2 + 3, -INF, -1 + 1.5])
+        assert self.mask(0.75, 1.0)[:4] == pytest.approx([-0.75 + 1, -1 - 1.5 + 6, -INF, -0.75 + 3])
+        # A closed gate closes, but with a finite number.
+        assert self.mask(0.5, 1.0)[4] == pytest.approx(-500 / math.log(2) + 1)
+
+    def test_spent_budgets_cost_beside_the_weight(self):
+        bound = frequency_bound(self.estimate, calibration=Calibration(1.0, 0.5), log_base_rate=self.log_base_rate)
+        masked = add_log_mask(torch.zeros(1, 5), bound, torch.tensor([[0, 3]])) / math.log(2)
+        assert masked[0, :4].tolist() == pytest.approx([-0.5, 0.0, -INF, -INF])
+
+    def test_exempt_words_have_a_budget_but_no_weight(self):
+        assert self.mask(1.0, 0.5, exempt=(1, 2), unbounded=3)[:4] == pytest.approx([-0.5, -1, -INF, 0.0])
+
+    @pytest.mark.parametrize("mode, expected", [("bound", [0, -1, -INF, 0]), ("gate", [-0.5, 1, 0, 0.5])])
+    def test_modes(self, mode, expected):
+        assert self.mask(1.0, 0.5, mode=mode)[:4] == pytest.approx(expected)
+
+    def test_weight_of_base_rates_that_nobody_counted(self):
+        with pytest.raises(UserError, match="base rates"):
+            frequency_bound(self.estimate, calibration=Calibration(1.0, 0.5))

@@ -1,27 +1,41 @@
-"""Spending the budget while decoding: Equations 4 and 5 of the paper.
+"""Spending the budget while decoding: Equations 4 and 5 of the paper, weighted.
+
+The mask of step j adds to log Softmax(o_j), for every word w,
+
+    log clip(r̂(w) − count(w), 0, 1) + λ·log ĝ(w) − µ·log p̄(w)
+
+Equation 4 is λ = 1, µ = 0. Where ĝ(w) = P(w occurs | source) and p̄(w) = P(w occurs) is the word's
+base rate in training summaries, λ = µ = 1 is the pointwise mutual information of word and source,
+log P(w | source) / P(w). The decoder and the gate both know which words are frequent: multiplying
+their probabilities counts the base rate twice, and dividing by it once leaves what the source says
+of the word. Neither is exact, hence the weights (:class:`~wfe_plugin.method.calibration.Calibration`).
+A word that the source calls for more than usual gains: the term is not clipped at 0.
 
 The paper updates a vector r̃_j of the size of the vocabulary for every
 hypothesis and step. The same value follows from the sentence's estimate and the
 words generated so far, so nothing of vocabulary size belongs to a hypothesis:
-the log-mask of the first step is computed once a sentence, and later steps
+the log-mask of the first step is computed once per sentence, and later steps
 correct it at the few words that were generated.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor
 
+from wfe_plugin.errors import UserError
+from wfe_plugin.method.calibration import PAPER, Calibration
 from wfe_plugin.method.estimator import FrequencyEstimate
 
 DECODING_MODES = ("full", "strict", "bound", "gate", "oracle")
 
 
 class FrequencyBound(NamedTuple):
-    """The budget and gate of each sentence; all (sentences, vocabulary), float32."""
+    """The budgets and weights of each sentence; all (sentences, vocabulary), float32."""
 
     budget: Tensor  # r̂; +inf where a word is not bounded
-    log_gate: Tensor  # log ĝ; 0 where a word is not gated
+    log_weight: Tensor  # λ·log ĝ − µ·log p̄; 0 where a word has no weight
     floor: Optional[Tensor]  # what is left of a spent budget at least; None: nothing
     first_mask: Tensor  # ã_1, the log-mask of the first step
 
@@ -35,12 +49,12 @@ LAST_RESORT = 1e-30
 LEAST_LOG_GATE = -1000.0
 
 
-def log_mask(budget_left: Tensor, log_gate: Tensor, floor: Optional[Tensor] = None) -> Tensor:
-    """ã_j = log(ClipReLU_1(r̃_j) ⊙ ĝ) (Equation 4); -inf where nothing is left."""
+def log_mask(budget_left: Tensor, log_weight: Tensor, floor: Optional[Tensor] = None) -> Tensor:
+    """ã_j = log ClipReLU_1(r̃_j) + log_weight (Equation 4); -inf where nothing is left."""
     clipped = budget_left.clamp(0.0, 1.0)
     if floor is not None:
         clipped = torch.maximum(clipped, floor)
-    return clipped.log() + log_gate
+    return clipped.log() + log_weight
 
 
 def frequency_bound(
@@ -49,6 +63,9 @@ def frequency_bound(
     unbounded: Optional[int] = None,
     minimum_budget: Optional[Tensor] = None,
     floor: Optional[Tensor] = None,
+    calibration: Calibration = PAPER,
+    log_base_rate: Optional[Tensor] = None,
+    exempt: Sequence[int] = (),
 ) -> FrequencyBound:
     """Prepare the bound of a batch of sentences.
 
@@ -62,15 +79,18 @@ def frequency_bound(
             least, whatever the estimate says: words that the user forces
         floor: (sentences, vocabulary), LAST_RESORT at words that must stay
             possible and 0 elsewhere
+        calibration: λ and µ; the reward per word is not part of the mask
+        log_base_rate: (vocabulary,), log p̄; needed where µ is not 0
+        exempt: indices of words with a budget, but without gate and base rate
     """
     budget = estimate.r_hat
-    log_gate = estimate.log_g_hat.clamp(min=LEAST_LOG_GATE)
+    log_weight = weight_of_words(estimate.log_g_hat, calibration, log_base_rate)
     if mode == "strict":
         # The loss sees â = r̂ ⊙ ĝ alone. Where it has settled on, say, 2.8 × 0.2
         # for words that occur once, r̂ would let them occur three times.
         budget = torch.minimum(budget, estimate.a_hat.clamp(min=1.0))
     elif mode in ("bound", "oracle"):
-        log_gate = torch.zeros_like(log_gate)
+        log_weight = torch.zeros_like(log_weight)
     elif mode == "gate":
         budget = torch.full_like(budget, float("inf"))
     elif mode != "full":
@@ -79,9 +99,20 @@ def frequency_bound(
         budget = torch.maximum(budget, minimum_budget)
     if unbounded is not None:
         budget[:, unbounded] = float("inf")
-        log_gate[:, unbounded] = 0.0
-    first_mask = log_mask(budget, log_gate, floor)
-    return FrequencyBound(budget, log_gate, floor, first_mask)
+        log_weight[:, unbounded] = 0.0
+    log_weight[:, list(exempt)] = 0.0
+    first_mask = log_mask(budget, log_weight, floor)
+    return FrequencyBound(budget, log_weight, floor, first_mask)
+
+
+def weight_of_words(log_g_hat: Tensor, calibration: Calibration, log_base_rate: Optional[Tensor]) -> Tensor:
+    """λ·log ĝ − µ·log p̄, (sentences, vocabulary), finite."""
+    weight = calibration.gate_weight * log_g_hat.clamp(min=LEAST_LOG_GATE)
+    if calibration.base_rate_weight == 0.0:
+        return weight
+    if log_base_rate is None:
+        raise UserError("a base-rate weight needs the model's base rates, and it has none: train it with this version")
+    return weight - calibration.base_rate_weight * log_base_rate.to(weight)
 
 
 def select_sentences(bound: FrequencyBound, sentences) -> FrequencyBound:
@@ -123,10 +154,10 @@ def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Te
     """
     sentences = bound.budget.size(0)
     if generated.size(1) > 0:
-        budget, log_gate, floor = at_words(bound, generated.reshape(sentences, -1))
+        budget, log_weight, floor = at_words(bound, generated.reshape(sentences, -1))
         # Equation 5: r̃_j = r̂ less one for each time that the word was generated.
         spent = occurrences(generated).view_as(budget)
-        mask = log_mask(budget - spent, log_gate, floor).view_as(generated)
+        mask = log_mask(budget - spent, log_weight, floor).view_as(generated)
         masked = lprobs.gather(1, generated) + mask
     lprobs.unflatten(0, (sentences, -1)).add_(bound.first_mask.unsqueeze(1))
     if generated.size(1) > 0:
@@ -135,13 +166,13 @@ def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Te
 
 
 def at_words(bound: FrequencyBound, words: Tensor):
-    """Budget, log-gate and floor of some words of each sentence.
+    """Budget, log-weight and floor of some words of each sentence.
 
     Args:
         words: (sentences, number of words)
     """
     floor = None if bound.floor is None else bound.floor.gather(1, words)
-    return bound.budget.gather(1, words), bound.log_gate.gather(1, words), floor
+    return bound.budget.gather(1, words), bound.log_weight.gather(1, words), floor
 
 
 def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional[Tensor] = None) -> Tensor:
@@ -160,8 +191,8 @@ def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional
         sentence = torch.arange(target.size(0), device=target.device)
     same = target.unsqueeze(2).eq(target.unsqueeze(1))
     earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(-1)
-    budget, log_gate, floor = (
+    budget, log_weight, floor = (
         None if field is None else field[sentence.unsqueeze(1), target]
-        for field in (bound.budget, bound.log_gate, bound.floor)
+        for field in (bound.budget, bound.log_weight, bound.floor)
     )
-    return log_mask(budget - (same & earlier).sum(dim=2), log_gate, floor)
+    return log_mask(budget - (same & earlier).sum(dim=2), log_weight, floor)
