@@ -14,9 +14,9 @@
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 
-TESTS=${TESTS:-tests/test_imports.py tests/test_bound.py tests/test_estimator.py tests/test_loss.py
-    tests/test_criterion.py tests/test_wfe_lstm.py tests/test_safe_loading.py tests/test_hard_mask_options.py
-    tests/test_preprocess.py}
+TESTS=${TESTS:-tests/system/test_imports.py tests/unit/method/test_bound.py tests/unit/method/test_estimator.py tests/unit/method/test_loss.py
+    tests/unit/criterions/test_criterion.py tests/unit/models/test_wfe_lstm.py tests/unit/fairseq_fixes/test_safe_loading.py tests/unit/generation/test_hard_mask_options.py
+    tests/integration/test_preprocess.py}
 LOWEST=${LOWEST:-}
 
 die() { echo "version_matrix: $*" >&2; exit 1; }

@@ -36,8 +36,8 @@ from bad_input_cases import (  # noqa: E402
     user_dir_cases,
 )
 from bad_input_world import clear, make, make_world  # noqa: E402
-from tiny_training import ROOT, script_environment  # noqa: E402
-
+from helpers import ROOT  # noqa: E402
+from helpers.tiny_training import script_environment  # noqa: E402
 from wfe_plugin import plain_errors  # noqa: E402
 
 MEMORY = 8 * 2**30  # bytes of a process: a case that goes wrong must not take the machine down

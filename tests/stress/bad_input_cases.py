@@ -13,9 +13,8 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 from bad_input_world import ACCEPTED, TEXT, World, clear, make  # noqa: E402
-from bad_world import PLUGIN, TASK  # noqa: E402
-from tiny_training import TINY, options  # noqa: E402
-
+from helpers.bad_world import PLUGIN, TASK  # noqa: E402
+from helpers.tiny_training import TINY, options  # noqa: E402
 from wfe_plugin.pipeline import train  # noqa: E402
 
 MODULES = {

@@ -25,9 +25,10 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
-from results import check, compare_trainings, counts, experiment, experiment_results, same_tensors, tree  # noqa: E402
-from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
 
+from helpers import ROOT  # noqa: E402
+from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
+from results import check, compare_trainings, counts, experiment, experiment_results, same_tensors, tree  # noqa: E402
 from wfe_plugin.pipeline import checkpoints  # noqa: E402
 
 ENOUGH = 2**26  # bytes

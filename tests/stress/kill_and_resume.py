@@ -32,9 +32,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
+from helpers import ROOT  # noqa: E402
+from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
 from results import check, compare_trainings, counts, experiment, experiment_results, tree  # noqa: E402
-from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
-
 from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
 
 EPOCHS = 8

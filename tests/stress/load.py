@@ -20,8 +20,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-from tiny_training import ROOT, TINY, options, script_environment, write_text  # noqa: E402
-
+from helpers import ROOT  # noqa: E402
+from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
 from wfe_plugin.pipeline.child import fairseq_command  # noqa: E402
 
 WORDS = "abcdefghij"

@@ -9,9 +9,10 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
-from tiny_training import ROOT, TINY  # noqa: E402
 
 import wfe_plugin  # noqa: E402, F401  (lets torch load fairseq's checkpoints)
+from helpers import ROOT  # noqa: E402
+from helpers.tiny_training import TINY  # noqa: E402
 
 counts = Counter()
 

@@ -24,11 +24,11 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
 from fairseq.token_generation_constraints import pack_constraints  # noqa: E402
-from families import FAMILIES, toy_of  # noqa: E402
-from literal_search import LiteralSearch  # noqa: E402
-from toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task  # noqa: E402
-from toy import estimates as model_estimates
 
+from helpers.families import FAMILIES, toy_of  # noqa: E402
+from helpers.literal_search import LiteralSearch  # noqa: E402
+from helpers.toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task  # noqa: E402
+from helpers.toy import estimates as model_estimates  # noqa: E402
 from wfe_plugin.models.wfe_model import ESTIMATORS  # noqa: E402
 
 INF = float("inf")

@@ -1,0 +1,403 @@
+"""What a user can do wrong, command by command: one clear line, a failure, and nothing half-written.
+
+Commands are called in this process. What stays in the files of a command's own tests is not
+repeated here.
+"""
+
+import argparse
+import json
+import logging
+import os
+import re
+import resource
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers.bad_world import checkpoint, refused
+from helpers.text_sets import write_sets
+from wfe_plugin.cli import evaluate, frequencies
+from wfe_plugin.cli import experiment as experiment_cli
+from wfe_plugin.pipeline import child, decode, generate, preprocess, train, treat
+from wfe_plugin.pipeline.decode import Hypothesis
+
+# What generate.sh checks before it decodes
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--model", "good.pt", "--data", "same-size"], "dict.source.txt: not the vocabulary that"),
+        (["--model", "good.pt", "--data", "other"], "dict.source.txt: not the vocabulary that"),
+        (["--model", "good.pt:no-head.pt", "--decoding", "full"], "no-head.pt: estimates no word frequencies"),
+        (["--model", "good.pt:"], "holds no checkpoint_best.pt"),
+        (["--model", "good.pt", "--out", "good.pt"], "good.pt: is no directory; choose another --out"),
+        (["--model", "good.pt", "--out", "good.pt/below"], "good.pt: is no directory; choose another --out"),
+        (["--model", "good.pt", "--input", "/proc/self/mem"], "/proc/self/mem: Input/output error"),
+    ],
+)
+def test_generate(world, capsys, arguments, message):
+    refused(generate.main, ["--out", "out", *arguments], message, capsys)
+
+
+def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
+    """Since the training, in the same place, with other words of the same number."""
+    decoded = {number: [Hypothesis(0.0, "a")] for number in range(6)}
+    monkeypatch.setattr(decode, "split", lambda *_: decoded)
+    data, model = tmp_path / "data", tmp_path / "model.pt"
+    shutil.copytree("data", data)
+    torch.save(checkpoint(data), model)
+    record = train.Training(*train.parse(["--data", str(data), "--out", "new", "--preset", "small"])).record
+    (tmp_path / train.RECORD).write_text(json.dumps(record))
+    generation = ["--model", str(model), "--out", str(tmp_path / "out")]
+    measurement = ["--model", str(model), "--data", str(data)]
+    assert generate.main(generation) == frequencies.main(measurement) == 0
+
+    # One more test set changes no words.
+    treatment = json.loads((data / "treatment.json").read_text())
+    (data / "treatment.json").write_text(json.dumps({**treatment, "text": {"test1.source": "another"}}))
+    assert generate.main(generation) == frequencies.main(measurement) == 0
+
+    data.rename(tmp_path / "kept")
+    shutil.copytree("same-size", data)
+    capsys.readouterr()
+    message = f"{data}/dict.source.txt: not the vocabulary that {model} was trained with"
+    refused(generate.main, generation, message, capsys)
+    refused(frequencies.main, measurement, message, capsys)
+    assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
+    (tmp_path / train.RECORD).unlink()  # a bare checkpoint
+    assert generate.main(generation) == 0
+
+
+def test_frequencies_of_other_words(world, capsys):
+    arguments = ["--model", "good.pt", "--data", "same-size"]
+    refused(frequencies.main, arguments, "dict.source.txt: not the vocabulary that", capsys)
+
+
+def test_separators_in_names(world, tmp_path, capsys, monkeypatch):
+    (tmp_path / "c:d").mkdir()
+    for name in ("good.pt", "data"):
+        (tmp_path / "c:d" / name).symlink_to(world / name)
+    arguments = ["--out", "out", "--model", str(world / "good.pt"), "--data", str(tmp_path / "c:d" / "data")]
+    message = "in the name for a separator; please rename it"
+    refused(generate.main, arguments, f"{tmp_path}/c:d/data: fairseq takes ':' {message}", capsys)
+    monkeypatch.chdir(tmp_path / "c:d")
+    arguments = ["--out", "out", "--model", "good.pt", "--data", str(world / "data")]
+    refused(generate.main, arguments, f"{tmp_path}/c:d/good.pt: fairseq takes ':' {message}", capsys)
+
+
+def test_links_as_output(world, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    (tmp_path / "link").symlink_to("nowhere yet")
+    assert generate.main(["--model", "good.pt", "--out", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "nowhere yet" / "summaries.txt").exists() and (tmp_path / "link").is_symlink()
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setattr(decode, "split", None)
+    arguments = ["--model", "good.pt", "--out", str(tmp_path / "circle")]
+    refused(generate.main, arguments, "circle: Too many levels of symbolic links", capsys)
+
+
+def test_references_that_can_be_read_only_once(world, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ["--model", "good.pt", "--out", "out", "--references", str(tmp_path / "pipe")]
+    refused(generate.main, arguments, "pipe: can be read only once; write it to a file first", capsys)
+
+
+@pytest.mark.parametrize("option", ["--input", "--references"])
+def test_what_comes_out_does_not_replace_what_goes_in(world, tmp_path, capsys, monkeypatch, option):
+    text = tmp_path / "summaries.txt"
+    text.write_text("a\n" * 6)
+    (tmp_path / "link").symlink_to(tmp_path)
+    arguments = ["--model", "good.pt", option, str(text), "--out", str(tmp_path / "link")]
+    refused(generate.main, arguments, "summaries.txt: would be replaced by what comes out", capsys)
+
+
+def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
+    """No file of other summaries is beside those that are there, at any moment."""
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "new")] for number in range(6)})
+    replace = Path.replace
+    for renames in range(4):
+        out = tmp_path / str(renames)
+        out.mkdir()
+        for name in (generate.SUMMARIES, generate.NBEST, generate.SCORES):
+            (out / name).write_text("old")
+        calls = []
+
+        def ends(path, target):
+            calls.append(path)
+            if len(calls) > renames:
+                raise KeyboardInterrupt
+            return replace(path, target)
+
+        references = tmp_path / "references"
+        references.write_text("new\n" * 6)
+        monkeypatch.setattr(Path, "replace", ends)
+        # The first one is of the scores, to the directory of unfinished work.
+        assert generate.main(["--model", "good.pt", "--references", str(references), "--out", str(out)]) == 130
+        monkeypatch.setattr(Path, "replace", replace)
+        assert len({"old" in path.read_text() for path in out.iterdir()}) == 1
+        assert (out / generate.SUMMARIES).exists()
+
+
+@pytest.mark.parametrize("words", [["-s", "target"], ["-starget"], ["-t=source"]])
+def test_short_forms_of_options_that_the_scripts_set(world, capsys, words):
+    message = f"--{'source' if words[0].startswith('-s') else 'target'}-lang after --: "
+    refused(generate.main, ["--model", "good.pt", "--out", "out", "--", *words], message, capsys)
+    refused(train.main, ["--data", "data", "--out", "out", "--preset", "small", "--", *words], message, capsys)
+
+
+@pytest.mark.parametrize("task", [None, {}, {"data": None}, argparse.Namespace()])
+def test_a_checkpoint_that_names_no_data(world, tmp_path, capsys, monkeypatch, task):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = task
+    torch.save(state, tmp_path / "odd.pt")
+    arguments = ["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]
+    refused(generate.main, arguments, "odd.pt: does not tell which data it was trained on; name them with", capsys)
+    assert generate.main([*arguments, "--data", "data"]) == 0
+
+
+def test_a_checkpoint_whose_task_is_a_namespace(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(decode, "split", lambda *_: {number: [Hypothesis(0.0, "a")] for number in range(6)})
+    state = torch.load("good.pt")
+    state["cfg"]["task"] = argparse.Namespace(**state["cfg"]["task"])
+    torch.save(state, tmp_path / "odd.pt")
+    assert generate.main(["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]) == 0
+
+
+def test_read_only_output(world, capsys, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    refused(generate.main, ["--model", "good.pt", "--out", "out"], "not writable; choose another --out", capsys)
+
+
+# Text, for every command that reads some
+
+BAD_TEXT = {
+    "missing": (None, "o such file"),
+    "directory": ("directory", "s a directory"),
+    "empty": (b"", "empty"),
+    "latin-1": (b"a\nb\xe9\nc\n", "not UTF-8"),
+    "utf-16": ("a\nb\nc\n".encode("utf-16"), "UTF-"),
+    "NUL": (b"a\nb\0\nc\n", "NUL"),
+    "blank": (b"\n \n\t\n", "blank"),
+    "long": (b"a " * 100_000 + b"\nb\nc\n", "199999 characters"),
+    "unequal": (b"a\nb\n", "bad has 2"),
+}
+NOT_FOR = {  # what a command has no reason to refuse
+    "generate": {"blank", "unequal"},
+    "treat": {"blank", "unequal", "missing", "directory", "empty"},
+    "evaluate": {"blank", "long"},
+}
+
+
+@pytest.mark.parametrize(
+    "command, kind",
+    [(c, k) for c in ("preprocess", "generate", "treat", "evaluate") for k in BAD_TEXT if k not in NOT_FOR.get(c, ())],
+)
+def test_text(quick, world, tmp_path, capsys, monkeypatch, command, kind):
+    content, message = BAD_TEXT[kind]
+    bad, good = tmp_path / "bad", tmp_path / "good"
+    good.write_text("a\nb\nc\n")
+    if content == "directory":
+        bad.mkdir()
+    elif content is not None:
+        bad.write_bytes(content)
+    arguments = {
+        "preprocess": ["--train-files", str(good), str(good), "--valid-files", str(bad), str(good), "--out", "out"],
+        "generate": ["--model", "good.pt", "--input", str(bad), "--out", "out"],
+        "treat": ["apply", "data"],
+        "evaluate": [
+            "--protocol",
+            "gigaword",
+            "--rouge",
+            "python",
+            "--references",
+            str(good),
+            "--hypotheses",
+            str(bad),
+        ],
+    }[command]
+    main = {"preprocess": preprocess, "generate": generate, "treat": treat, "evaluate": evaluate}[command].main
+    if command == "treat":
+        monkeypatch.setattr("sys.stdin", open(bad))
+    refused(main, arguments, message, capsys)
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbfa b\r\nc\r\n", b"a b\nc", b"a b\n\nc zebra\n"])
+def test_text_that_is_accepted(world, tmp_path, monkeypatch, content):
+    """Byte-order mark, Windows line ends, no last line end, an empty line, a word never seen."""
+    seen = []
+
+    def lines(decoding, treated):
+        seen.extend(treated)
+        return {number: [Hypothesis(0.0, "summary")] for number in range(len(treated))}
+
+    monkeypatch.setattr(decode, "lines", lines)
+    (tmp_path / "text").write_bytes(content)
+    assert generate.main(["--model", "good.pt", "--input", str(tmp_path / "text"), "--out", str(tmp_path / "out")]) == 0
+    assert seen == [line for line in content.decode("utf-8-sig").replace("\r", "").split("\n") if line]
+
+
+# Data directories
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"settings": 1}', '{"settings": {"bpe": "none"}}'])
+def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
+    shutil.copytree("data", tmp_path / "data")
+    (tmp_path / "data" / "treatment.json").write_text(content)
+    data = str(tmp_path / "data")
+    message = "data: not a data directory made by preprocess.sh (treatment.json: "
+    refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
+    refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
+    refused(treat.main, ["apply", data], message, capsys)
+
+
+@pytest.mark.parametrize(
+    "keys, value",
+    [
+        (["report"], None),
+        (["report"], 5),
+        (["report", "test"], {}),
+        (["report", "test", "lines"], "x"),
+        (["text"], None),
+        (["text"], 5),
+        (["settings", "source_max_length"], None),
+        (["settings", "target_max_length"], "x"),
+        (["settings", "lowercase"], "yes"),
+        (["settings", "bpe"], "both"),
+    ],
+)
+def test_a_changed_record_of_the_treatment(world, tmp_path, capsys, keys, value):
+    """None: the value is missing."""
+    data = shutil.copytree("data", tmp_path / "data")
+    record = json.loads((data / "treatment.json").read_text())
+    part = record
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    if value is None:
+        del part[keys[-1]]
+    (data / "treatment.json").write_text(json.dumps(record))
+    message = "data: not a data directory made by preprocess.sh (treatment.json: "
+    refused(generate.main, ["--model", "good.pt", "--data", str(data), "--out", "out"], message, capsys)
+    told = refused(train.main, ["--data", str(data), "--out", "out", "--preset", "small"], message, capsys)
+    assert (keys[-1] if keys[-1] != "test" else "lines") in told
+
+
+@pytest.mark.parametrize("suffix", ["bin", "idx"])
+@pytest.mark.parametrize("kept", [0, 20])
+def test_binarised_sets_that_were_cut_short(world, tmp_path, capsys, suffix, kept):
+    shutil.copytree("data", tmp_path / "data")
+    for split in ("train", "test"):
+        os.truncate(tmp_path / "data" / f"{split}.source-target.target.{suffix}", kept)
+    data = str(tmp_path / "data")
+    message = "source-target.target: missing, damaged or cut short: please run preprocess.sh again"
+    refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
+    refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
+
+
+def test_a_log_that_cannot_grow(world, tmp_path, capsys, monkeypatch):
+    """Writing to a full disk does not say which file it was."""
+
+    def run(command, name, on_line, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(train, "run", run)
+    out = tmp_path / "out"
+    refused(
+        train.main, ["--data", "data", "--out", str(out), "--preset", "small"],
+        f"{out / 'train.log'}: No space left on device", capsys,
+    )  # fmt: skip
+
+
+def test_lost_bpe_codes(world, tmp_path, capsys):
+    shutil.copytree("data", tmp_path / "data")
+    path = tmp_path / "data" / "treatment.json"
+    path.write_text(path.read_text().replace('"bpe": "none"', '"bpe": "joint"'))
+    refused(treat.main, ["apply", str(tmp_path / "data")], "bpe.source.pieces: No such file", capsys)
+
+
+# Disks that are full
+
+
+def with_small_files(limit, main, arguments, output):
+    """Exit status of a command for which no file can grow beyond the limit, in a process of its own."""
+    pid = os.fork()
+    if pid == 0:
+        status = 99
+        try:
+            logging.disable()  # pytest keeps the log in a file, which could not grow either
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            with open(os.devnull, "w") as quiet:
+                read_end, write_end = output
+                os.close(read_end)
+                sys.stdout, sys.stderr = quiet, os.fdopen(write_end, "w")
+                status = main(arguments)
+                sys.stderr.flush()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.parametrize("command", ["preprocess", "generate", "evaluate", "train", "experiment"])
+def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):
+    """The command says so, and leaves nothing but what was there."""
+    text = write_sets(tmp_path / "text", sizes=(("train", 200), ("valid", 200)))
+    out = tmp_path / "out"
+    found = {number: [Hypothesis(0.0, "a long summary " * 5)] for number in range(6)}
+    monkeypatch.setattr(decode, "split", lambda *_: found)
+    article = str(text / "train.article")
+    (tmp_path / "config.ini").write_text(
+        f"[experiment]\nout = {out}\n[data]\ntrain = text/train\nvalid = text/valid\ntest = text/valid\n"
+    )
+    main, arguments = {
+        "preprocess": (preprocess.main, ["--train", str(text / "train"), "--valid", str(text / "valid"), "--out", str(out)]),
+        "generate": (generate.main, ["--model", "good.pt", "--out", str(out)]),
+        "evaluate": (
+            evaluate.main,
+            ["--protocol", "gigaword", "--rouge", "python", "--references", article, "--hypotheses", article, "--json", str(out)],
+        ),
+        "train": (train.main, ["--data", "data", "--out", str(out), "--preset", "small"]),
+        "experiment": (experiment_cli.main, [str(tmp_path / "config.ini")]),
+    }[command]  # fmt: skip
+    read_end, write_end = os.pipe()
+    status = with_small_files(100, main, arguments, (read_end, write_end))
+    os.close(write_end)
+    with os.fdopen(read_end) as stream:
+        told = stream.read()
+    assert status == 1 and "File too large" in told and "Traceback" not in told
+    assert re.search(r"error: \S+: (cannot be written \()?File too large", told)
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and (out == path or out in path.parents)]
+    assert not [path for path in left if not path.name.endswith((".tmp", ".log"))]
+
+
+# What fairseq's commands say through our scripts
+
+
+@pytest.mark.parametrize(
+    "output, expected",
+    [
+        ("INFO: x\nusage: fairseq-train\nfairseq-train: error: unrecognized arguments: --foo\n",
+         "it failed (exit status 2): unrecognized arguments: --foo"),
+        ("fairseq-train: error: no GPU\n" + "[0]:\n" * 30 + "traceback : To enable traceback see: http\n",
+         "it failed (exit status 2): no GPU"),
+        ("traceback : Signal 15 (SIGTERM) received by PID 3\ntraceback : Signal 9 (SIGKILL) received by PID 4\n====\n",
+         "it failed (exit status 2): one of its processes was ended by signal 9: is there enough memory?"),
+        ("Traceback (most recent call last):\n  raise\nOSError: [Errno 28] No space left on device\n",
+         "it failed (exit status 2): No space left on device"),
+        ("Traceback (most recent call last):\n  raise\nFileNotFoundError: [Errno 2] No such file or directory: 'a b'\n",
+         "it failed (exit status 2): a b: No such file or directory"),
+        ("one\ntwo\n", "it failed (exit status 2):\none\ntwo"),
+        ("", "it failed (exit status 2):"),
+    ],
+)  # fmt: skip
+def test_last_words(output, expected):
+    assert child.failure("it", 2, output) == expected
+
+
+def test_a_command_that_was_ended():
+    assert child.failure("it", -9, "one\n") == "it was ended by signal 9: is there enough memory?"
+    assert child.failure("it", -11, "one\n") == "it was ended by signal 11:\none"

@@ -1,0 +1,496 @@
+"""preprocess.sh and the treatment of text: input checks, round trips, what ends up on disk."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from helpers import ROOT
+from helpers.text_sets import WORDS, write_sets
+from wfe_plugin.pipeline import data_directory, preprocess, treat
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text, read_pairs
+from wfe_plugin.pipeline.treat import Settings, Treatment
+
+
+def options(directory, out, *more):
+    sets = [item for name in ("train", "valid", "test") for item in (f"--{name}", str(directory / name))]
+    return [*sets, "--out", str(out), *more]
+
+
+# Reading
+
+
+def lines_of(data, tmp_path):
+    path = tmp_path / "some file.txt"
+    path.write_bytes(data)
+    with open_text(str(path)) as stream:
+        return list(clean_lines(stream, str(path)))
+
+
+@pytest.mark.parametrize(
+    "data, expected",
+    [
+        (b"a  b\tc \n\nd", ["a b c", "", "d"]),
+        (b"\xef\xbb\xbfa\r\nb\r\n", ["a", "b"]),
+        ("a\u2028b\u00a0c\u0085d\x0ce\n".encode(), ["a b c d e"]),
+        (b"a\x03b\x1b\x7f\n", ["ab"]),
+    ],
+)
+def test_lines_are_cleaned(data, expected, tmp_path):
+    assert lines_of(data, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "some file.txt: the file is empty"),
+        (b"good\nb\xe4d\n", r"some file.txt:2: not UTF-8 \(byte 0xe4 at byte 2"),
+        (b"good\ngood\nx\0y\n", "some file.txt:3: contains a NUL byte"),
+        ("text".encode("utf-16"), "some file.txt:1: looks like UTF-16"),
+    ],
+)
+def test_bad_text_is_refused_with_file_and_line(data, message, tmp_path):
+    with pytest.raises(TextError, match=message):
+        lines_of(data, tmp_path)
+
+
+def test_missing_file_and_directory_are_refused(tmp_path):
+    with pytest.raises(TextError, match="nothing: No such file"):
+        open_text(str(tmp_path / "nothing"))
+    with pytest.raises(TextError, match="Is a directory"):
+        open_text(str(tmp_path))
+
+
+def test_an_error_of_reading_names_the_file():
+    def failing():
+        yield b"good\n"
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError) as raised:
+        list(clean_lines(failing(), "some file.txt"))
+    assert raised.value.filename == "some file.txt"
+
+
+def test_pairs_need_partners(tmp_path):
+    long, short = str(tmp_path / "long"), str(tmp_path / "short")
+    Path(long).write_text("a\nb\nc\nd\n")
+    Path(short).write_text("a\nb\n")
+    for files in ((long, short), (short, long)):
+        with pytest.raises(TextError, match=r"long:3: no partner line: .*long has 4 lines, .*short has 2"):
+            list(read_pairs(*files))
+
+
+def test_only_blank_lines_are_refused(tmp_path):
+    text, blank = str(tmp_path / "text"), str(tmp_path / "blank")
+    Path(text).write_text("a\nb\n")
+    Path(blank).write_text("\n \t\n")
+    with pytest.raises(TextError, match="blank: all of its 2 lines are blank"):
+        list(read_pairs(text, blank))
+
+
+# Treatment and its undoing
+
+TYPICAL = [
+    "Standard & Poor's said \"it won't\" rise 5% to $3.50 (US), U.S. officials said.",
+    "He left... The firms' results: and/or, 10,000 tonnes; isn't it? Yes!",
+    "Write to a@b.org or see http://example.org/a?b=1, e.g. at 8:30 -- with C++ and snake_case.",
+    "Mr. Smith vs. Dr. Jones: 5.5-6.0 pct, up 1/2 pct.",
+    "the S&P's state-of-the-art [1] x | y",
+    "GTK+ and C# read #11 of /usr/share/dict with malloc(3) and exit().",
+    "Größe, naïve, 東京, Москва.",
+    "a token",
+    "",
+]
+
+
+@pytest.mark.parametrize("line", TYPICAL)
+def test_tokenising_is_undone_on_typical_text(line):
+    treatment = Treatment(Settings(tokenize=True))
+    assert treatment.undo(treatment.apply(line, "source")) == line
+
+
+def test_tokens_are_separate_words():
+    treatment = Treatment(Settings(tokenize=True))
+    assert treatment.apply("It's 5% (or so), he said.", "source") == "It 's 5 % ( or so ) , he said ."
+    assert treatment.apply("\u201cIt\u2019s\u201d", "source") == '" It \'s "'
+    assert treatment.apply("a <unk> b<unk>.", "source") == "a <unk> b<unk> ."
+
+
+def test_gigaword_conventions():
+    treatment = Treatment(Settings(unk=True, lowercase=True, digits=True))
+    assert treatment.apply("UNK says <unk> rose 12.5 % in 1987 -lrb- UNKNOWN -rrb-", "source") == (
+        "<unk> says <unk> rose ##.# % in #### -lrb- unknown -rrb-"
+    )
+
+
+def test_words_that_fairseq_reserves_are_taken_apart():
+    assert Treatment(Settings()).apply("<s> a </s> <pad> <unk> x<s>", "source") == "< s > a < /s > < pad > <unk> x<s>"
+
+
+def test_a_line_with_thousands_of_protected_words_still_passes():
+    assert Treatment(Settings(tokenize=True)).apply("a/b " * 2000, "source").startswith("a / b")
+
+
+def learnt(directory, text, settings):
+    """A treatment with BPE learnt from `text`, as preprocess.py does it, but without the rest."""
+    from subword_nmt.learn_bpe import learn_bpe
+
+    for side in treat.SIDES:
+        with open(treat.codes_file(directory, settings, side), "w", encoding="utf-8") as codes:
+            learn_bpe(text, codes, settings.merges)
+    return Treatment(settings, treat.load_segmenters(directory, settings, pieces=False))
+
+
+@pytest.fixture(scope="module")
+def bpe(tmp_path_factory):
+    text = [" ".join(WORDS)] * 5
+    return learnt(tmp_path_factory.mktemp("codes"), text, Settings(bpe="joint", merges=20))
+
+
+@given(st.text(alphabet=st.sampled_from("abt@hejpn<unk>/s #&'\"é東"), max_size=40))
+@hypothesis_settings(max_examples=200, deadline=None)
+def test_bpe_is_undone_on_any_text(bpe, line):
+    line = " ".join(line.split())
+    treated = bpe.apply(line, "target")
+    assert bpe.undo(treated) == bpe.normalize(line)
+    assert "  " not in treated
+
+
+def test_bpe_keeps_the_unknown_word_whole_and_undoes_a_dangling_piece(bpe):
+    assert "<unk>" in bpe.apply("bank <unk>", "source").split()
+    assert bpe.undo("ban@@ k will gro@@") == "bank will gro"
+
+
+# The whole script, with a stand-in for fairseq-preprocess
+
+
+def test_result_and_report(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "with space")
+    articles = (data / "train.article").read_text().splitlines()
+    articles[4], articles[9], articles[11] = "", "word " * 80, "x" * (MAX_CHARACTERS + 1)
+    (data / "train.article").write_text("\n".join(articles))
+    (data / "valid.title").write_text("\n" + (data / "valid.title").read_text().split("\n", 1)[1])
+    out = tmp_path / "deep" / "out dir"
+    assert preprocess.main(options(data, out, "--bpe", "joint", "--merges", "30", "--max-source-length", "70")) == 0
+    told = capsys.readouterr().out
+    assert "train: 60 pairs read, 57 usable" in told
+    assert re.search(r"1 with an empty side, dropped: line 5 of .*train\.article", told)
+    assert re.search(r"2 over-long, dropped: line 10, 12 of .*train\.article", told)
+    assert re.search(r"1 with an empty side, kept, so that lines stay aligned: line 1 of .*valid\.article", told)
+    assert json.loads((out / "treatment.json").read_text())["report"]["train"]["too_long"] == 2
+    assert sorted(path.name for path in out.iterdir()) == [
+        "bpe.codes", "bpe.source.pieces", "bpe.target.pieces",
+        "dict.source.txt", "dict.target.txt", "text", "treatment.json",
+    ]  # fmt: skip
+    assert (out / "text" / "test.target").read_text() == (data / "test.title").read_text()
+    assert os.listdir(out.parent) == ["out dir"]
+
+
+def test_new_text_uses_only_pieces_of_the_training_text(quick, tmp_path):
+    data = write_sets(tmp_path / "data")
+    out = tmp_path / "out"
+    assert preprocess.main(options(data, out, "--bpe", "separate", "--merges", "40")) == 0
+    treatment = Treatment.load(out)
+    for side in treat.SIDES:
+        pieces = set((out / f"bpe.{side}.pieces").read_text().split())
+        letters = {piece.replace("@@", "") for piece in pieces if len(piece.replace("@@", "")) == 1}
+        word = "".join(sorted(letters))
+        assert treatment.undo(treatment.apply(word, side)) == word
+        for known in WORDS:
+            assert set(treatment.apply(known, side).split()) <= pieces
+
+
+def test_workers_change_nothing(quick, tmp_path, monkeypatch):
+    monkeypatch.setattr(preprocess, "CHUNK", 7)
+    data = write_sets(tmp_path / "data")
+    for workers in ("1", "3"):
+        assert (
+            preprocess.main(options(data, tmp_path / workers, "--tokenize", "--bpe", "joint", "--workers", workers))
+            == 0
+        )
+    for path in (tmp_path / "1").rglob("*.*"):
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / "3" / path.relative_to(tmp_path / "1")).read_bytes(), path
+
+
+def test_errors_of_workers_name_the_line(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    with open(data / "test.title", "ab") as file:
+        file.write(b"\xff\n")
+    assert preprocess.main(options(data, tmp_path / "out", "--workers", "2")) == 1
+    assert "test.title:8: not UTF-8" in capsys.readouterr().err
+    assert os.listdir(tmp_path) and not [name for name in os.listdir(tmp_path) if "out" in name]
+
+
+def test_done_is_skipped_changes_are_told_overwrite_replaces(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    out = tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    assert preprocess.main(options(data, out)) == 0
+    assert "already there" in capsys.readouterr().out
+
+    assert preprocess.main(options(data, out, "--lowercase")) == 1
+    assert "lowercase: False there, True wanted" in capsys.readouterr().err
+    (data / "train.title").write_text((data / "train.title").read_text().replace("bank", "banks"))
+    assert preprocess.main(options(data, out)) == 1
+    assert "train.target: other text" in capsys.readouterr().err and not Treatment.load(out).settings.lowercase
+
+    assert preprocess.main(options(data, out, "--lowercase", "--overwrite")) == 0
+    assert Treatment.load(out).settings.lowercase
+    assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
+
+
+def test_a_failure_leaves_the_old_data_alone(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    out = tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    before = (out / "treatment.json").read_text()
+    assert preprocess.main(options(data, out, "--overwrite", "--", "--fail")) == 1
+    assert "told to fail" in capsys.readouterr().err
+    assert (out / "treatment.json").read_text() == before
+
+
+@pytest.mark.parametrize("name", ["model/checkpoint_best.pt", "notes.txt", "text/train.article", ".hidden"])
+def test_overwrite_spares_what_others_wrote(quick, tmp_path, capsys, name):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out, "--bpe", "joint", "--merges", "30")) == 0
+    kept = out / name
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("precious")
+    assert preprocess.main(options(data, out, "--overwrite")) == 1
+    told = capsys.readouterr().err
+    assert (
+        f"{out / name.split('/checkpoint')[0]}: not written by preprocess.sh, and --overwrite would delete it" in told
+    )
+    assert kept.read_text() == "precious" and Treatment.load(out).settings.bpe == "joint"
+    kept.unlink()
+    if "/check" in name:
+        kept.parent.rmdir()
+    assert preprocess.main(options(data, out, "--overwrite")) == 0
+    assert Treatment.load(out).settings.bpe == "none"
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_a_failure_of_the_replacement_keeps_the_old_data(quick, tmp_path, capsys, monkeypatch, when):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    before = (out / "treatment.json").read_text()
+    rename, calls = Path.rename, []
+
+    def failing(path, target):
+        calls.append(path)
+        if len(calls) == when:
+            raise OSError(28, "No space left on device", str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    assert preprocess.main(options(data, out, "--lowercase", "--overwrite")) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert (out / "treatment.json").read_text() == before
+    assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
+
+
+def test_a_replacement_that_was_killed(quick, tmp_path, capsys):
+    """Between its two renames: the next run puts the old data back, or removes them if it was after."""
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    assert preprocess.main(options(data, out)) == 0
+    old = data_directory.moved_away(out)
+    out.rename(old)
+    assert preprocess.main(options(data, out, "--lowercase")) == 1
+    assert "lowercase: False there, True wanted" in capsys.readouterr().err
+    assert out.exists() and not old.exists()
+    shutil.copytree(out, old)
+    assert preprocess.main(options(data, out)) == 0
+    assert out.exists() and not old.exists()
+
+
+def test_another_run_that_is_faster_is_not_replaced(quick, tmp_path, capsys, monkeypatch):
+    data, out = write_sets(tmp_path / "data"), tmp_path / "out"
+    run = preprocess.Preparation.run
+
+    def overtaken(preparation, extra):
+        monkeypatch.setattr(preprocess.Preparation, "run", run)
+        run(preparation, extra)
+        assert preprocess.main(options(data, out, "--lowercase")) == 0
+
+    monkeypatch.setattr(preprocess.Preparation, "run", overtaken)
+    assert preprocess.main(options(data, out)) == 1
+    assert "lowercase: True there, False wanted" in capsys.readouterr().err
+    assert Treatment.load(out).settings.lowercase
+    assert sorted(os.listdir(tmp_path)) == ["data", "out", "stand-in"]
+
+
+def test_the_output_may_be_a_link(quick, tmp_path, capsys, monkeypatch):
+    """To an empty directory, or to one that is not there yet."""
+    data = write_sets(tmp_path / "data")
+    (tmp_path / "empty").mkdir()
+    for target in ("empty", "new"):
+        link = tmp_path / f"link to {target}"
+        link.symlink_to(target)
+        assert preprocess.main(options(data, link)) == 0
+        assert link.is_symlink() and (tmp_path / target / "treatment.json").exists()
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setattr(preprocess, "Preparation", None)  # all that follows is refused before
+    assert preprocess.main(options(data, tmp_path / "circle")) == 1
+    assert "circle: Too many levels of symbolic links" in capsys.readouterr().err
+    (tmp_path / "a,b").mkdir()
+    monkeypatch.chdir(tmp_path / "a,b")
+    assert preprocess.main(options(data, "out")) == 1
+    assert "a,b/out: fairseq-preprocess takes the comma for a separator; please choose" in capsys.readouterr().err
+
+
+def test_text_that_can_be_read_only_once(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    os.mkfifo(tmp_path / "pipe")
+    pipe = ["--train-files", str(tmp_path / "pipe"), str(data / "train.title"), "--valid", str(data / "valid")]
+    assert preprocess.main([*pipe, "--out", str(tmp_path / "out")]) == 1
+    assert "pipe: can be read only once; write it to a file first" in capsys.readouterr().err
+
+
+def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    assert preprocess.main(options(data, tmp_path / "out", "--", "--rare")) == 1
+    assert "no source word is frequent enough for the vocabulary: lower --source-threshold" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_of_something_else_is_never_touched(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    assert preprocess.main(options(data, data, "--overwrite")) == 1
+    assert "was not made by preprocess.sh" in capsys.readouterr().err
+    assert (data / "train.article").exists()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda data: (data / "valid.title").unlink(), "valid.title: No such file"),
+        (lambda data: (data / "valid.title").write_text(""), "valid.title: the file is empty"),
+        (lambda data: (data / "train.title").write_text("\n" * 60), "train.title: all of its 60 lines are blank"),
+        (lambda data: (data / "train.title").write_text("a\n" * 59), "train.article:60: no partner line"),
+        (lambda data: (data / "test.article").write_text("x" * 30000 + "\n" * 7), "test.article:1: 30000 characters"),
+    ],
+)
+def test_bad_input_stops_the_run(quick, tmp_path, capsys, change, message):
+    data = write_sets(tmp_path / "data")
+    change(data)
+    assert preprocess.main(options(data, tmp_path / "out")) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--train", "a", "--out", "o"], "--valid"),
+        (["--train", "a", "--train-files", "b", "c", "--valid", "v", "--out", "o"], "--train"),
+        (["--train", "a", "--valid", "v", "--out", "o", "--merges", "5"], "--merges needs"),
+        (["--train", "a", "--valid", "v", "--out", "o", "--workers", "0"], "invalid positive number"),
+    ],
+)
+def test_wrong_options_are_explained(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        preprocess.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+# The script with the real fairseq-preprocess, from another directory, with spaces in names
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("real run")
+    data = write_sets(directory / "my data")
+    (data / "more.src").write_text("\nthe bank of japan\n")
+    (data / "more.tgt").write_text("nothing\nbonds\n")
+    # A trap for scripts that import from the working directory.
+    (directory / "json.py").write_text("raise SystemExit('imported from the working directory')")
+    arguments = ["--train", "my data/train", "--valid", "my data/valid", "--test", "my data/test"]
+    arguments += ["--test-files", "my data/more.src", "my data/more.tgt", "--out", "out dir"]
+    arguments += ["--tokenize", "--gigaword", "--bpe", "joint", "--merges", "30", "--workers", "2"]
+    environment = {
+        **os.environ,
+        "VIRTUAL_ENV": sys.prefix,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        [str(ROOT / "preprocess.sh"), *arguments, "--", "--padding-factor", "1"],
+        cwd=directory, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory, data, directory / "out dir"
+
+
+def test_fairseq_reads_back_what_was_prepared(real):
+    from fairseq.data import Dictionary, data_utils
+
+    directory, data, out = real
+    treatment = Treatment.load(out)
+    for name, files in {
+        "train": ("train.article", "train.title"),
+        "valid": ("valid.article", "valid.title"),
+        "test": ("test.article", "test.title"),
+        "test1": ("more.src", "more.tgt"),
+    }.items():
+        for side, file in zip(treat.SIDES, files):
+            words = Dictionary.load(str(out / f"dict.{side}.txt"))
+            sentences = data_utils.load_indexed_dataset(str(out / f"{name}.source-target.{side}"), words)
+            lines = (data / file).read_text().splitlines()
+            assert len(sentences) == len(lines)
+            for sentence, line in zip(sentences, lines):
+                if "nothing" not in line:
+                    assert treatment.undo(words.string(sentence)) == treatment.plain(line)
+
+
+def test_vocabulary_has_no_padding_when_asked_through(real):
+    assert "madeupword" not in (real[2] / "dict.source.txt").read_text()
+
+
+def test_treat_on_the_command_line(real):
+    run = [sys.executable, "-m", "wfe_plugin.pipeline.treat"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    text = "The bank\u2019s 12 bonds.\n\nBuy more!\n"
+
+    def treat_text(command, text, *more):
+        return subprocess.run(
+            [*run, command, str(real[2]), *more], input=text.encode(), env=environment, capture_output=True, check=True
+        ).stdout.decode()
+
+    treated = treat_text("apply", text, "--side", "source")
+    assert "@@" in treated
+    assert treat_text("undo", treated) == treat_text("plain", text) == "the bank's ## bonds.\n\nbuy more!\n"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_treated_text_is_utf8_in_any_locale(real, environment):
+    command = [sys.executable, "-m", "wfe_plugin.pipeline.treat", "plain", str(real[2])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, input="caf\u00e9\n".encode(), env=environment, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caf\u00e9\n".encode(), b"")
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_treat_without_streams(real, monkeypatch, capsys, name):
+    monkeypatch.setattr(sys, "stdin" if name == "input" else "stdout", None)
+    assert treat.main(["apply", str(real[2])]) == 1
+    assert capsys.readouterr().err == f"treat: error: standard {name}: is closed\n"
+
+
+def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
+    data = write_sets(tmp_path / "data")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert preprocess.main(options(data, tmp_path / "out")) == 1
+        full.flush()  # as when Python ends
+    assert capsys.readouterr().err == "preprocess: error: standard output: No space left on device\n"

@@ -1,0 +1,152 @@
+"""examples/gigaword on a miniature of its layout, and the table that it prints."""
+
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from helpers import ROOT
+from helpers.tiny_training import TINY, script_environment
+
+EXAMPLE = ROOT / "examples" / "gigaword"
+WORDS = "china japan bank ## shares rise UNK fall after talks".split()
+
+
+def load_table():
+    spec = importlib.util.spec_from_file_location("table", EXAMPLE / "table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in lines))
+
+
+def miniature(directory):
+    """The files of README.md, a few lines each; the DUC references keep case and digits."""
+    rng = random.Random(0)
+
+    def texts(count, length):
+        return [" ".join(rng.choices(WORDS, k=length)) for _ in range(count)]
+
+    for name, count in (("train.{}", 60), ("valid.{}.filter", 9)):
+        write(directory / "train" / f"{name.format('article')}.txt", texts(count, 9))
+        write(directory / "train" / f"{name.format('title')}.txt", texts(count, 4))
+    write(directory / "Giga" / "input.txt", texts(7, 9))
+    write(directory / "Giga" / "task1_ref0.txt", texts(7, 4))
+    write(directory / "DUC2004" / "input.txt", texts(5, 9))
+    for number in range(4):
+        write(directory / "DUC2004" / f"task1_ref{number}.txt", [text.title() for text in texts(5, 6)])
+    return directory
+
+
+def run(directory, *arguments):
+    command = [str(EXAMPLE / "run.sh"), "--text", "the text", "--out", "the out", *arguments]
+    return subprocess.run(command, cwd=directory, env=script_environment(), capture_output=True, text=True)
+
+
+def test_from_text_to_table(tmp_path):
+    miniature(tmp_path / "the text")
+    own = ["--workers", "1", "--epochs", "1", "--beams", "2", "--", "--cpu", *TINY]
+    done = run(tmp_path, *own)
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = tmp_path / "the out"
+    for name, count, references in (("gigaword", 7, 1), ("duc2004", 5, 4)):
+        for system in ("encdec", "wfe"):
+            directory = out / name / f"{system}-2"
+            assert len((directory / "summaries.txt").read_text().splitlines()) == count
+            scores = json.loads((directory / "scores.json").read_text())
+            assert scores["protocol"] == name and len(scores["references"]["files"]) == references
+    assert "--decoding off" in done.stdout and "--decoding full" in done.stdout
+    results = (out / "results.txt").read_text()
+    assert results in done.stdout
+    assert [line.split()[:2] for line in results.splitlines()[2:]] == [
+        ["EncDec", "2"], ["EncDec+WFE", "2"], ["gain", "2"],
+    ]  # fmt: skip
+
+
+def write_scores(directory, table):
+    """The paper's, and one more each."""
+    for (system, beam), values in table.PAPER.items():
+        for name, headline, part in (("duc2004", "recall", values[:3]), ("gigaword", "f1", values[3:])):
+            rouge = {metric: {headline: {"value": value + 1}} for metric, value in zip(table.METRICS, part)}
+            content = {"headline": headline, "systems": [{"rouge": rouge}]}
+            write(directory / name / f"{system}-{beam}" / "scores.json", [json.dumps(content)])
+
+
+def test_the_table_sets_ours_beside_the_papers(tmp_path):
+    table = load_table()
+    write_scores(tmp_path, table)
+    rows = [line.split() for line in table.as_table(table.read_scores(tmp_path, [1, 5, 10])).splitlines()]
+    assert ["EncDec", "5", "30.52", "10.45", "26.80", "35.27", "17.68", "33.14"] in rows
+    assert ["paper", "29.52", "9.45", "25.80", "34.27", "16.68", "32.14"] in rows
+    assert rows[-1][:3] == ["gain", "10", "+2.10"]
+
+
+def test_the_readme_has_the_papers_numbers():
+    readme = (EXAMPLE / "README.md").read_text()
+    for values in load_table().PAPER.values():
+        assert " | ".join(f"{value:.2f}" for value in values) in readme
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda text: (text / "DUC2004" / "task1_ref2.txt").unlink(), "DUC2004/task1_ref2.txt: no such file"),
+        (
+            lambda text: (text / "train" / "train.title.txt").rename(text / "train" / "train.title.txt.gz"),
+            "train.title.txt.gz: please unpack it",
+        ),
+    ],
+)
+def test_missing_text(tmp_path, change, message):
+    change(miniature(tmp_path / "the text"))
+    done = run(tmp_path)
+    assert done.returncode == 1 and message in done.stderr
+    assert not (tmp_path / "the out").exists()
+
+
+def test_wrong_options():
+    done = subprocess.run([str(EXAMPLE / "run.sh"), "--txt"], capture_output=True, text=True)
+    assert done.returncode == 2 and "unknown option --txt" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "beams, message", [("", "--beams is empty"), ("1 five", "--beams: 'five' is not a whole number")]
+)
+def test_wrong_beams(tmp_path, beams, message):
+    done = run(tmp_path, "--beams", beams)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def run_table(*arguments):
+    command = [sys.executable, str(EXAMPLE / "table.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_what_other_runs_have_left_is_not_in_the_table(tmp_path):
+    write_scores(tmp_path, load_table())
+    (tmp_path / "duc2004" / "wfe-5").rename(tmp_path / "duc2004" / "old-wfe-5")
+    done = run_table(tmp_path, 1, 10)
+    assert done.returncode == 0, done.stderr
+    labels = [line.split()[:2] for line in done.stdout.splitlines()[2:]]
+    assert [label for label in labels if label[0] == "gain"] == [["gain", "1"], ["gain", "10"]]
+
+
+def test_scores_that_are_missing_or_damaged(tmp_path):
+    path = tmp_path / "duc2004" / "encdec-5" / "scores.json"
+    done = run_table(tmp_path, 5)
+    assert (done.returncode, done.stderr) == (1, f"table.py: {path}: No such file or directory; run.sh makes it\n")
+    write_scores(tmp_path, load_table())
+    for content in ("{", "[]", '{"headline": "f1", "systems": []}'):
+        path.write_text(content)
+        done = run_table(tmp_path, 5)
+        assert done.returncode == 1
+        assert done.stderr == f"table.py: {path}: no scores of generate.sh; remove it, and run.sh makes it again\n"
+    done = run_table()
+    assert done.returncode == 2 and "usage: table.py" in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,485 @@
+"""train.sh: presets, what happens after interruptions, and what it refuses."""
+
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from helpers import ROOT
+from helpers.tiny_training import TINY, options, prepare, script_environment
+from wfe_plugin.experiment.training_log import read_parameters
+from wfe_plugin.pipeline import decode, train
+from wfe_plugin.pipeline.base_model import BaseModel
+from wfe_plugin.pipeline.checkpoints import Epoch
+from wfe_plugin.pipeline.child import run
+from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.pipeline.options import refuse_managed
+from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return prepare(tmp_path_factory.mktemp("real run"))
+
+
+# The paper's training: killed while it runs SGD, and continued.
+
+
+@pytest.fixture(scope="module")
+def killed(data):
+    """A training of the paper's preset, terminated in its second epoch of SGD or soon after."""
+    out = data.parent / "the model"
+    # A trap for scripts that import from the working directory.
+    (data.parent / "json.py").write_text("raise SystemExit('imported from the working directory')")
+    command = [str(ROOT / "train.sh"), "--data", "my data", "--out", "the model", "--preset", "paper"]
+    command += ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
+    with subprocess.Popen(
+        command, cwd=data.parent, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        told = ""
+        for line in process.stdout:
+            told += line
+            if line.startswith("train: epoch 7, "):
+                process.send_signal(signal.SIGTERM)
+                break
+        process.stdout.read()
+    assert process.returncode == 143, told
+    return out, told
+
+
+def epochs_of(out):
+    return sorted(int(path.stem[10:]) for path in out.glob("checkpoint[0-9]*.pt"))
+
+
+def log_since(out, start):
+    return (out / "train.log").read_text()[start:]
+
+
+def test_interrupted_in_the_second_phase_it_continues_there(killed, data, capsys):
+    out, told = killed
+    assert re.search(r"epoch 6: validation nll [0-9.]+, wfe [0-9.]+, loss [0-9.]+", told)
+    reached = epochs_of(out)[-1]
+    assert reached >= 6
+    log = (out / "train.log").read_text()
+    # Each phase was started once; the second one from the end of the first, without Adam's state.
+    assert re.findall(r"'reset_optimizer': (\w+)", log) == ["False", "True"]
+    assert "Loaded checkpoint " + str(out / "checkpoint5.pt") in log
+
+    last = reached + 2
+    assert train.main(options(data, out, "--epochs", str(last), "--patience", "1000", "--", "--cpu", *TINY)) == 0
+    assert f"continues after epoch {reached}" in capsys.readouterr().out
+    rest = log_since(out, len(log))
+    assert re.findall(r"'reset_optimizer': (\w+)", rest) == ["False"]
+    assert f"Loaded checkpoint {out / f'checkpoint{reached}.pt'}" in rest
+    assert epochs_of(out)[-1] == last
+
+    state = torch.load(out / f"checkpoint{last}.pt")
+    names = [entry["optimizer_name"] for entry in state["optimizer_history"]]
+    assert names == ["TorchAdam", "SGD", "SGD"]
+    assert state["last_optimizer_state"]["param_groups"][0]["lr"] == 0.01
+    assert state["cfg"]["optimization"]["clip_norm"] == 5
+    assert state["cfg"]["task"]["max_source_positions"] == 1025
+
+
+def test_a_finished_training_says_so(killed, data, capsys):
+    out, _ = killed
+    last = epochs_of(out)[-1]
+    log = (out / "train.log").read_text()
+    again = options(data, out, "--epochs", str(last), "--patience", "1000", "--", "--cpu", *TINY)
+    assert train.main(again) == 0
+    assert f"already trained; {last} epochs, the best by nll is" in capsys.readouterr().out
+    assert (out / "train.log").read_text() == log
+    record = json.loads((out / "training.json").read_text())["finished"]
+    best = record["best_epoch"]
+    assert (out / "checkpoint_best.pt").read_bytes() == (out / f"checkpoint{best}.pt").read_bytes()
+
+
+def test_training_with_unlikelihood(data, tmp_path, capsys):
+    """Another criterion after --; the best epoch is still chosen by the NLL."""
+    out = tmp_path / "model"
+    criterion = ["--criterion", "nll_unlikelihood", "--unlikelihood-weight", "0.5"]
+    own = ["--baseline", "--epochs", "2", "--threads", "1"]
+    assert train.main(options(data, out, *own, "--", "--cpu", *TINY, *criterion, preset="small")) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"epoch 2: validation nll [0-9.]+, unlikelihood [0-9.]+, loss [0-9.]+", told)
+    assert "the best by nll is 2" in told
+    state = torch.load(out / "checkpoint_best.pt")
+    assert state["cfg"]["criterion"]["_name"] == "nll_unlikelihood"
+    assert state["cfg"]["criterion"]["unlikelihood_weight"] == 0.5
+    losses = [float(loss) for loss in re.findall(r'"valid_loss": "([0-9.]+)"', (out / "train.log").read_text())]
+    assert losses[1] < losses[0]
+
+
+def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
+    base, out = tmp_path / "encdec", tmp_path / "copying"
+    own = ["--epochs", "1", "--", "--cpu", *TINY]
+    assert train.main(options(data, base, "--baseline", *own, preset="small")) == 0
+    more = ["--add-wfe", str(base), "--estimator", "copying"]
+    assert train.main(options(data, out, *more, *own, preset="small")) == 0
+    before, after = (torch.load(path / "checkpoint_best.pt")["model"] for path in (base, out))
+    assert "wfe_head.votes.weight" in after
+    for name, value in before.items():
+        assert torch.equal(after[name], value), name
+    # It continues as any training, and says what cannot be meant.
+    own[1] = "2"
+    assert train.main(options(data, out, *more, *own, preset="small")) == 0
+    assert json.loads((out / "training.json").read_text())["finished"]["progress"]["last"] == 2
+    capsys.readouterr()
+    for model, message in (
+        (out, "has word-frequency estimation already"),
+        (tmp_path, "no such file"),
+    ):
+        new = options(data, tmp_path / "new", "--add-wfe", str(model), *own, preset="small")
+        assert train.main(new) == 1
+        assert message in capsys.readouterr().err
+    assert train.main(options(data, tmp_path / "new", "--add-wfe", str(base), preset="paper")) == 1
+    assert "was trained with another --preset" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    # The base is trained again: what was added belongs to the model that it was.
+    state = torch.load(base / "checkpoint_best.pt")
+    torch.save({**state, "model": {name: 2 * value for name, value in before.items()}}, base / "checkpoint_best.pt")
+    assert train.main(options(data, out, *more, *own, preset="small")) == 1
+    assert "add_wfe: another model" in capsys.readouterr().err
+
+
+def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, tmp_path, capsys):
+    base = tmp_path / "base"
+    own = ["--threads", "1", "--", "--cpu"]
+    sizes = [*TINY, "--dropout", "0.2"]
+    assert train.main(options(data, base, "--epochs", "1", "--estimator", "copying", *own, *sizes, preset="small")) == 0
+    capsys.readouterr()
+    # Sizes and estimator come from there; "--log-interval" does not, since it is none of the model's options.
+    mrt = [*own, "--mrt-size", "3", "--mrt-max-length", "6", "--mrt-bounded", "--mrt-cost", "rouge-1"]
+    for name, parts in (("whole", ["2"]), ("parts", ["1", "2"])):
+        for epochs in parts:
+            new = ["--from", str(base), "--epochs", epochs, "--patience", "2", *mrt]
+            assert train.main(options(data, tmp_path / name, *new, preset="mrt")) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"epoch 2: validation nll [0-9.]+, wfe [0-9.]+, risk 0\.[0-9]+, loss", told)
+    assert "the best by risk is" in told
+    before = torch.load(base / "checkpoint_best.pt")
+    whole, parts = (torch.load(tmp_path / name / "checkpoint2.pt") for name in ("whole", "parts"))
+    assert whole["cfg"]["model"]["dropout"] == 0.2 and whole["cfg"]["criterion"]["_name"] == "mrt"
+    assert whole["cfg"]["model"]["wfe_detached"]
+    assert whole["cfg"]["common"]["log_interval"] != 1
+    assert whole["model"].keys() == before["model"].keys() and "wfe_head.votes.weight" in whole["model"]
+    for name, value in whole["model"].items():
+        assert torch.equal(parts["model"][name], value), name
+    assert not torch.equal(
+        before["model"]["decoder.embed_tokens.weight"], whole["model"]["decoder.embed_tokens.weight"]
+    )
+    # A model that was trained so can be trained so again, or get another estimator of its preset.
+    found = [BaseModel("--from", str(path)).model_settings() for path in (base, tmp_path / "whole")]
+    assert found[0] == found[1] and found[0]["model_preset"] == "small"
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (["--preset", "mrt"], "needs --from MODEL"),
+        (["--preset", "small", "--from", "model"], "has no --from"),
+        (["--preset", "mrt", "--from", "model", "--estimator", "copying"], "the model is what it is"),
+        (["--preset", "small", "--best-by", "risk"], "--best-by risk: nothing is known of it"),
+    ],
+)
+def test_starts_that_cannot_be_meant_are_refused(data, tmp_path, capsys, wrong, message):
+    with pytest.raises(SystemExit):
+        train.main(["--data", str(data), "--out", str(tmp_path / "new"), *wrong])
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_without_a_record_cannot_be_trained_further(data, tmp_path, capsys):
+    (tmp_path / "model.pt").touch()
+    assert train.main(options(data, tmp_path / "new", "--from", str(tmp_path / "model.pt"), preset="mrt")) == 1
+    assert "training.json is missing: name a model that train.sh made" in capsys.readouterr().err
+
+
+def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
+    """A mistyped option must not block its directory."""
+    out = tmp_path / "model"
+    for attempt in ("--foo", "--bar"):
+        assert train.main(options(data, out, "--", "--cpu", *TINY, attempt)) == 1
+        assert f"unrecognized arguments: {attempt}" in capsys.readouterr().err
+
+
+def test_other_settings_are_refused_in_the_same_directory(killed, data, capsys):
+    out, _ = killed
+    assert train.main(options(data, out, "--seed", "3", "--baseline", "--", "--cpu", *TINY)) == 1
+    told = capsys.readouterr().err
+    assert "holds a training with other settings" in told
+    assert "seed: 1 there, 3 wanted" in told and "baseline: False there, True wanted" in told
+
+
+def test_a_directory_is_for_one_training_at_a_time(killed, data, capsys, monkeypatch):
+    out, _ = killed
+    with train.Training(*train.parse(options(data, out))).lock():
+        monkeypatch.setattr(train, "LOCK_SECONDS", 0)
+        assert train.main(options(data, out, "--", "--cpu", *TINY)) == 1
+    assert "a training is running in this directory" in capsys.readouterr().err
+
+
+# Early stopping and the choice of the best
+
+
+def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
+    """With a learning rate of 0 nothing improves after the first epoch. Here, two processes go on."""
+    out = tmp_path / "still"
+
+    def train_for(epochs, *more):
+        own = ["--baseline", "--patience", "2", "--epochs", epochs, *more]
+        return train.main(options(data, out, *own, "--", "--cpu", *TINY, "--lr", "0", preset="small"))
+
+    assert train_for("2") == 0
+    first = (out / "train.log").read_text()
+    assert train_for("9", "--gpus", "2") == 0
+    assert "done: 3 epochs, the best by nll is 1" in capsys.readouterr().out
+    assert epochs_of(out) == [1, 2, 3]
+    assert not any(name.startswith("wfe_head") for name in torch.load(out / "checkpoint_best.pt")["model"])
+    rest = log_since(out, len(first))
+    assert "training on 2 devices" in rest
+    assert f"max sentences per device = {PRESETS['small'].batch_size // 2}" in rest
+
+    assert train_for("20") == 0
+    assert "already trained" in capsys.readouterr().out
+
+
+def test_progress():
+    epochs = [Epoch(number, Path(), score, 0.0) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
+    progress = train.Progress.of(epochs)
+    assert progress == (6, 4, 4.0, 2, 0.0)
+    endless = TimeLimit(None)
+    assert progress.complete(15, 2, endless) and progress.complete(6, 9, endless)
+    assert not progress.complete(15, 3, endless)
+    assert not train.Progress.of([]).complete(1, 1, endless)
+
+
+def test_time_limit():
+    """Six epochs took 60 seconds, after 100 of another training: a seventh would end at 70."""
+    progress = train.Progress.of([Epoch(6, Path(), 1.0, 160.0)])
+    assert not progress.complete(15, 3, TimeLimit(70.0, before=100.0))
+    assert progress.complete(15, 3, TimeLimit(69.0, before=100.0))
+    # The first epoch is always trained.
+    assert not train.Progress().complete(15, 3, TimeLimit(0.001))
+
+
+def test_fairseq_stops_at_the_limit():
+    """Each epoch takes 10 seconds, after 100 of another training; the fourth would end after 35."""
+    clock = itertools.count(110.0, 10.0)
+    trainer = SimpleNamespace(cumulative_training_time=lambda: next(clock))
+    limited = stops_at(TimeLimit(35.0, before=100.0), lambda *arguments: ([1.0], False))
+    stops = [limited(None, trainer, None, SimpleNamespace(epoch=n), [], True) for n in (1, 2, 3)]
+    assert stops == [([1.0], False), ([1.0], False), ([1.0], True)]
+    # In the midst of an epoch, and where fairseq itself stops, nothing is changed.
+    assert not limited(None, trainer, None, SimpleNamespace(epoch=4), [], False)[1]
+    assert stops_at(TimeLimit(1e9), lambda *_: ([1.0], True))(None, trainer, None, SimpleNamespace(epoch=1), [], True)[
+        1
+    ]
+
+
+def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
+    arguments = options(data, tmp_path / "model", "--baseline", "--epochs", "3", "--threads", "1", preset="small")
+    assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
+    assert "done: 1 epochs" in capsys.readouterr().out
+    assert train.main([*arguments, "--minutes", "0.0001", "--", *TINY]) == 0
+    assert "already trained" in capsys.readouterr().out
+    assert train.main([*arguments, "--minutes", "5", "--", *TINY]) == 0
+    assert epochs_of(tmp_path / "model")[-1] == 3
+    base = torch.load(tmp_path / "model" / "checkpoint_best.pt")
+    assert read_parameters(tmp_path / "model") == sum(tensor.numel() for tensor in base["model"].values())
+    # What the model on top of which it is has taken is not counted, nor in its record.
+    arguments = options(data, tmp_path / "added", "--epochs", "2", "--threads", "1", preset="small")
+    arguments += ["--add-wfe", str(tmp_path / "model")]
+    before = base["extra_state"]["previous_training_time"]
+    assert before > 0 and train.main([*arguments, "--minutes", str(100 * before / 60), "--", *TINY]) == 0
+    assert epochs_of(tmp_path / "added") == [1, 2]
+    finished = json.loads((tmp_path / "added" / "training.json").read_text())["finished"]
+    assert finished["seconds"] == pytest.approx(finished["progress"]["clock"] - before, abs=0.06)
+    with pytest.raises(SystemExit):
+        train.main([*arguments, "--minutes", "0", "--", *TINY])
+    assert "--minutes: invalid positive number value: '0'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--minutes", "1"]])
+def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
+    arguments = options(data, tmp_path / "model", *more, "--", "--cpu", *TINY, "--wfe-epsilon=-1", preset="small")
+    assert train.main(arguments) == 1
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("train: error: fairseq-train") and told.endswith(
+        "--wfe-epsilon is -1.0; it must be 0 or more"
+    )
+
+
+def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
+    """Each epoch is decoded once; the best one has the summaries closest to the references."""
+    references = (data / "text" / "valid.target").read_text().splitlines()
+    decoded = []
+
+    def split(decoding, name, parts):
+        decoded.append(decoding.models[0].name)
+        right = {"one.pt": 3, "two.pt": 9, "three.pt": 6}[decoding.models[0].name]
+        return {i: [Hypothesis(0.0, text if i < right else "z")] for i, text in enumerate(references)}
+
+    monkeypatch.setattr(decode, "split", split)
+    monkeypatch.setattr(train.checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
+    training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
+    epochs = [
+        Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)
+    ]
+    assert training.best_by_rouge(epochs) == 2
+    assert training.best_by_rouge(epochs) == 2
+    assert decoded == ["one.pt", "two.pt", "three.pt"]
+    assert "--keep-last-epochs" not in training.command(train.Progress(), None)
+
+
+# What the presets are
+
+
+def command(data, *more, preset="paper", last=0):
+    training = train.Training(*train.parse(options(data, data.parent / "new", *more, preset=preset)))
+    words = training.command(
+        train.Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None
+    )
+    return dict(zip(words, words[1:])), words
+
+
+@pytest.mark.parametrize(
+    "last, optimizer, lr, clip, reset",
+    [(0, "torch_adam", "0.001", "10", False), (4, "torch_adam", "0.001", "10", False),
+     (5, "sgd", "0.01", "5", True), (6, "sgd", "0.01", "5", False)],
+)  # fmt: skip
+def test_the_paper_preset_is_table_1(data, last, optimizer, lr, clip, reset):
+    values, words = command(data, last=last)
+    expected = {
+        "--optimizer": optimizer, "--lr": lr, "--clip-norm": clip, "--batch-size": "256", "--dropout": "0.3",
+        "--max-epoch": "5" if last < 5 else "15", "--arch": "wfe_lstm", "--criterion": "nll_wfe",
+        "--best-checkpoint-metric": "nll_loss", "--patience": "3", "--distributed-world-size": "1",
+    }  # fmt: skip
+    for side in ("encoder", "decoder"):
+        expected.update({f"--{side}-embed-dim": "200", f"--{side}-hidden-size": "400", f"--{side}-layers": "2"})
+    assert {name: values.get(name) for name in expected} == expected
+    assert ("--reset-optimizer" in words) == reset
+    assert "--without-wfe" not in words
+
+
+def test_several_processes_share_the_batch(data):
+    values, _ = command(data, "--gpus", "4", "--machines", "2", "--machine", "1", "--master", "first:29500")
+    expected = {
+        "--nproc-per-node": "4", "--nnodes": "2", "--node-rank": "1", "--master-addr": "first",
+        "--master-port": "29500", "--batch-size": "32", "--distributed-world-size": "8",
+        "--distributed-init-method": "env://",
+    }  # fmt: skip
+    assert {name: values.get(name) for name in expected} == expected
+
+
+def test_other_presets_and_choices(data):
+    values, words = command(data, "--baseline", "--best-by", "loss", "--seed", "7", preset="small")
+    assert values["--best-checkpoint-metric"] == "loss" and values["--seed"] == "7"
+    assert "--without-wfe" in words
+    assert values["--batch-size"] == str(PRESETS["small"].batch_size) == "32"
+
+
+# What is refused
+
+
+def test_missing_data(tmp_path, data, capsys):
+    def message(directory):
+        assert train.main(options(directory, tmp_path / "out")) == 1
+        assert not (tmp_path / "out").exists()
+        return capsys.readouterr().err
+
+    assert "nowhere: no such directory" in message(tmp_path / "nowhere")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    assert "not a data directory made by preprocess.sh" in message(broken)
+    (broken / "treatment.json").write_text((data / "treatment.json").read_text())
+    assert "dict.source.txt is missing" in message(broken)
+    for side in ("source", "target"):
+        (broken / f"dict.{side}.txt").write_text("a 1\n")
+    assert "holds no binarised train set" in message(broken)
+
+
+def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert train.main(options(data, tmp_path)) == 1
+    assert "was not made by train.sh" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--preset", "huge"], "invalid choice: 'huge'"),
+        (["--preset", "small", "--epochs", "0"], "invalid positive number"),
+        (["--preset", "small", "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
+        (["--preset", "small", "--seed", str(2**32)], "argument --seed: invalid seed value"),
+        (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
+        (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
+        (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
+        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline has no word-frequency estimation"),
+        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs has no word-frequency estimation"),
+        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k has no word-frequency estimation"),
+    ],
+)
+def test_wrong_options_are_explained(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["--data", "d", "--out", "o", *arguments])
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--distributed-init-method", "--nprocs-per-node", "--max-ep", "--lr"])
+def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
+    assert train.main(options(data, tmp_path, "--", option, "1")) == 1
+    assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
+
+
+def test_options_with_similar_names_pass():
+    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], train.MANAGED, "train.sh")
+    with pytest.raises(PipelineError):
+        refuse_managed(["--max-epoch=5"], train.MANAGED, "train.sh")
+
+
+def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert train.main(options(data, tmp_path)) == 1
+    assert "each would train a model of its own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"])
+def test_a_job_system_may_start_it_once_on_each_machine(data, monkeypatch, variable):
+    monkeypatch.setenv(variable, "2")
+    with pytest.raises(PipelineError, match=f"{variable} is 2.*each would train a model of its own"):
+        train.check_processes(*train.parse(options(data, "out")))
+    both = ["--machines", "2", "--machine", "1", "--master", "first:29500"]
+    train.check_processes(*train.parse(options(data, "out", *both)))
+
+
+def test_half_precision_needs_a_gpu(data):
+    with pytest.raises(PipelineError, match="--bf16 after --: needs a GPU.*--amp"):
+        train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--bf16")))
+    train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--amp")))
+
+
+def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert train.main(options(data, tmp_path, "--gpus", "2")) == 1
+    assert "--gpus 2: this machine has 1" in capsys.readouterr().err
+
+
+def test_a_failing_command_shows_its_last_words():
+    lines = []
+    script = "import sys; print('one'); sys.stdout.flush(); sys.exit('no such option')"
+    with pytest.raises(PipelineError, match=r"(?s)fairseq-train failed \(exit status 1\):.*no such option"):
+        run([sys.executable, "-c", script], "fairseq-train", lines.append)
+    assert lines == ["one", "no such option"]
