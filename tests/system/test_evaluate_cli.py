@@ -198,3 +198,19 @@ def test_runs_as_a_module(files):
     process = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert process.returncode == 0, process.stderr
     assert "ROUGE-L" in process.stdout
+
+
+def test_sources_show_where_words_come_from(files, capsys):
+    (files / "src.txt").write_text("the cat sat down\ndogs howl\nno rain\n")
+    assert run(*GIGAWORD, "--versus", "oth.txt", "--sources", "src.txt", "--json", "out.json") == 0
+    output = capsys.readouterr().out
+    # "the cat sat", "dogs" of five words; "cat cat cat" and four times "rain" of nine. "bark" is in the reference.
+    assert "words copied from the source, %       80.00       77.78" in output
+    assert "words in neither text, %               0.00        0.00        0.00" in output
+    result = json.loads((files / "out.json").read_text())
+    assert result["systems"][0]["grounding"] == {"copied": pytest.approx(80), "invented": 0}
+    # "the cat sat the", "dogs", "rain" of eleven words.
+    assert result["references"]["grounding"]["copied"] == pytest.approx(100 * 6 / 11)
+    (files / "two.txt").write_text("one\ntwo\n")
+    assert run(*GIGAWORD, "--sources", "two.txt") == 1
+    assert "two.txt has 2 lines but ref.txt has 3" in capsys.readouterr().err

@@ -1,5 +1,3 @@
-"""The error for what a user can cause and repair."""
+"""The former name of UserError."""
 
-
-class EvaluationError(ValueError):
-    """Bad input or a missing tool; the message names the culprit and the remedy."""
+from wfe_plugin.errors import UserError as EvaluationError  # noqa: F401

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 
 # English function words, clitics as tokenisers split them off, and the unknown
 # word's symbols, which may hide a different word each time.
@@ -50,7 +50,7 @@ class Repetition:
 def repetition(outputs: Sequence[str]) -> Repetition:
     """Measure the repetition within each output; case does not distinguish words."""
     if not outputs:
-        raise EvaluationError("nothing to measure: give at least one output")
+        raise UserError("nothing to measure: give at least one output")
     words = [output.lower().split() for output in outputs]
 
     def mean(rate: Callable[[list[str]], float]) -> float:

