@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from bad_world import binarize, checkpoint
+from helpers.bad_world import binarize, checkpoint
 from fairseq import checkpoint_utils
 
 from wfe_plugin.errors import UserError
