@@ -4,11 +4,19 @@ The metadata is here and not in pyproject.toml because setuptools before 61 igno
 [project] table, and an environment that already exists may hold such a setuptools.
 """
 
+import re
+from pathlib import Path
+
 from setuptools import find_packages, setup
+
+# Read and not imported: what the package needs is not installed yet.
+version = re.search(
+    '^__version__ = "(.+?)"', Path(__file__).with_name("wfe_plugin").joinpath("__init__.py").read_text(), re.M
+)
 
 setup(
     name="wfe_plugin",
-    version="0.1.0",  # the only place; at run time: importlib.metadata.version("wfe_plugin")
+    version=version[1],
     description="Word-frequency estimation for fairseq: summaries that do not repeat themselves",
     license="MIT",
     packages=find_packages(include=["wfe_plugin", "wfe_plugin.*"]),

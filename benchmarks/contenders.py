@@ -11,7 +11,6 @@ from fairseq import optim, options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.tasks import TASK_REGISTRY
 
-import wfe_plugin  # noqa: F401  (registers the plugin with fairseq)
 from benchmarks.data import SEED, dictionary
 from benchmarks.literal import LiteralGenerator
 from benchmarks.sizes import Sizes

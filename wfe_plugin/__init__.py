@@ -1,35 +1,52 @@
 """Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves.
 
-Importing this package registers its task, models and criteria with fairseq, and
-lets torch's safe unpickler load fairseq's checkpoints, which are written as a whole or not at
-all; in fairseq's commands, errors that a user can repair are shown as one line. The method and the evaluation
-can be used where there is no fairseq.
+Importing this package does nothing. :func:`register` makes the task, models and criteria known to
+fairseq; `fairseq-* --user-dir` calls it by importing `tasks/` and `models/`, and so do the `wfe-*` commands.
 """
 
-import importlib.util
-import logging
-import pkgutil
+__version__ = "0.2.0"  # the only place
+
+_registered = False
 
 
-def _register_with_fairseq() -> None:
-    from wfe_plugin import models, plain_errors, safe_loading, safe_saving
-    from wfe_plugin.criterions import mrt, nll_unlikelihood, nll_wfe  # noqa: F401
-    from wfe_plugin.optim import torch_adam  # noqa: F401
-    from wfe_plugin.tasks import summarization_wfe  # noqa: F401
+def register() -> None:
+    """Register everything with fairseq and apply `fairseq_fixes`. Calling it again does nothing.
 
-    # All of that folder, as fairseq's commands do.
-    for module in pkgutil.iter_modules(models.__path__):
-        importlib.import_module(f"{models.__name__}.{module.name}")
-    safe_loading.allow_fairseq_checkpoints()
-    safe_loading.read_options_of_checkpoints()
-    safe_saving.write_whole_checkpoints()
-    plain_errors.install()
+    Call it yourself where `wfe_plugin` is imported before fairseq sees `--user-dir`: fairseq skips
+    a user directory that is already imported.
+    """
+    global _registered
+    if _registered:
+        return
+    _registered = True
+    try:
+        _import_all()
+    except BaseException:
+        _registered = False
+        raise
 
 
-if importlib.util.find_spec("fairseq") is not None:
-    _disabled = logging.root.manager.disable
+def _import_all() -> None:
+    import importlib
+    import logging
+    import pkgutil
+
+    disabled = logging.root.manager.disable
     logging.disable(logging.INFO)  # advice of fairseq on packages that we do not use
     try:
-        _register_with_fairseq()
+        fixes = importlib.import_module("wfe_plugin.fairseq_fixes")
+        fixes.apply()
+        for room in ("models", "criterions", "optim", "tasks"):
+            package = importlib.import_module(f"wfe_plugin.{room}")
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{package.__name__}.{module.name}")
     finally:
-        logging.disable(_disabled)
+        logging.disable(disabled)
+
+
+def __getattr__(name: str):
+    if name == "Summarizer":
+        from wfe_plugin.pipeline.summarizer import Summarizer
+
+        return Summarizer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

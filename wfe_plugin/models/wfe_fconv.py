@@ -4,7 +4,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.fconv import FConvModel, base_architecture
 from torch import Tensor
 
-from wfe_plugin.literals import read_literal
+from wfe_plugin.fairseq_fixes.literals import read_literal
 from wfe_plugin.models.checks import refuse_impossible_sizes
 from wfe_plugin.models.wfe_model import WFEModel, register_architectures_of
 

@@ -8,6 +8,7 @@ from typing import Optional
 
 from fairseq.models import ARCH_MODEL_REGISTRY
 
+import wfe_plugin
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.presets import PRESETS
@@ -90,6 +91,7 @@ def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[s
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--arch", "-a")
     architecture = parser.parse_known_args([*options, *extra])[0].arch
+    wfe_plugin.register()
     if architecture not in ARCH_MODEL_REGISTRY:
         raise PipelineError(f"--arch {architecture}: is not known")
     ARCH_MODEL_REGISTRY[architecture].add_args(parser)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from wfe_plugin import safe_loading  # importing the plugin lets torch load fairseq's checkpoints
+import wfe_plugin
 from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
@@ -25,6 +25,9 @@ class Epoch(NamedTuple):
 
 def load(path) -> dict:
     """A checkpoint as fairseq wrote it, on the CPU."""
+    wfe_plugin.register()  # lets torch load fairseq's checkpoints
+    from wfe_plugin.fairseq_fixes import checkpoint_options, safe_loading
+
     try:
         refuse_changed_bytes(path)
         state = torch.load(path, map_location="cpu")
@@ -37,6 +40,7 @@ def load(path) -> dict:
         or not all(isinstance(name, str) for name in state["model"])
     ):
         raise PipelineError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
+    checkpoint_options.check_options(state, path)
     return state
 
 

@@ -1,19 +1,26 @@
 """Checkpoints load through torch's safe unpickler, and nothing else does."""
 
+import ast
 import pickle
 from argparse import Namespace
 from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
 
+import fairseq
 import numpy as np
 import pytest
 import torch
-from fairseq import utils
-from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY, fconv
+from fairseq import checkpoint_utils
+from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 
-import wfe_plugin  # noqa: F401  (allows what checkpoints hold)
-from helpers.toy import toy_task
-from wfe_plugin.literals import read_literal
-from wfe_plugin.safe_loading import allow_fairseq_checkpoints
+import wfe_plugin
+from wfe_plugin.errors import UserError
+from wfe_plugin.fairseq_fixes.checkpoint_options import EVALUATED
+from wfe_plugin.fairseq_fixes.literals import read_literal
+from wfe_plugin.fairseq_fixes.safe_loading import allow_fairseq_checkpoints
+
+wfe_plugin.register()
 
 
 def test_what_checkpoints_hold_loads(tmp_path):
@@ -52,38 +59,56 @@ def test_a_torch_that_runs_code_is_told_of(monkeypatch, caplog):
     assert "torch 2.5.1+cpu runs whatever code a checkpoint holds" in caplog.text
 
 
-# Options that fairseq's models evaluate
+# Options that fairseq evaluates
 
 
+@pytest.mark.parametrize("old", [False, True], ids=["cfg", "args"])
 @pytest.mark.parametrize(
-    "architecture, option",
+    "task, architecture, option",
     [
-        ("fconv", "encoder_layers"),
-        ("fconv", "decoder_attention"),
-        ("lstm", "decoder_attention"),
-        ("lstm", "adaptive_softmax_cutoff"),
-        ("transformer", "adaptive_softmax_cutoff"),
-        ("wfe_transformer", "adaptive_softmax_cutoff"),
-        ("wfe_transformer", "encoder_xformers_att_config"),
-        ("wfe_transformer", "decoder_xformers_att_config"),
-        ("wfe_fconv", "encoder_layers"),
+        ("translation", "fconv", "encoder_layers"),
+        ("translation", "fconv", "decoder_attention"),
+        ("translation", "lstm", "decoder_attention"),
+        ("summarization_wfe", "wfe_fconv", "encoder_layers"),
+        ("summarization_wfe", "wfe_transformer", "adaptive_softmax_cutoff"),
+        ("summarization_wfe", "wfe_transformer", "encoder_xformers_att_config"),
+        ("multilingual_translation", "fconv", "left_pad_source"),
     ],
 )
-def test_code_in_the_options_of_a_model_is_not_run(tmp_path, architecture, option):
-    """As a checkpoint may hold it, beside harmless weights."""
-    victim = tmp_path / "created-by-the-checkpoint"
-    task = toy_task(8)
-    cfg = Namespace(**{option: f"open({str(victim)!r}, 'w')"}, criterion="adaptive_loss", max_source_positions=9)
-    cfg.max_target_positions = 9
-    ARCH_CONFIG_REGISTRY[architecture](cfg)
-    with pytest.raises(ValueError, match="can be read without running code|it must be"):
-        ARCH_MODEL_REGISTRY[architecture].build_model(cfg, task)
+def test_code_in_the_options_of_a_checkpoint_is_not_run(tmp_path, task, architecture, option, old):
+    """Beside harmless weights; the task, too, is the checkpoint's choice."""
+    victim, path = tmp_path / "created-by-the-checkpoint", tmp_path / "checkpoint.pt"
+    options = Namespace(task=task, arch=architecture, data=str(tmp_path), source_lang="a", target_lang="b")
+    options.lang_pairs = "a-b"
+    setattr(options, option, f"open({str(victim)!r}, 'w')")
+    ARCH_CONFIG_REGISTRY[architecture](options)
+    state = {"model": {}, "args": options} if old else {
+        "model": {}, "args": None,
+        "cfg": {"task": {"_name": task, **vars(options)}, "model": options, "criterion": None},
+    }  # fmt: skip
+    torch.save({**state, "optimizer_history": [{"best_loss": 0.0}], "extra_state": {}}, path)
+    with pytest.raises(UserError, match=f"nothing was run: its option {option} is .open"):
+        checkpoint_utils.load_model_ensemble_and_task([str(path)])
     assert not victim.exists()
 
 
-@pytest.mark.parametrize("value, expected", [("True", True), ("False", False), (None, False), (True, False)])
-def test_fairseq_reads_truth_as_before(value, expected):
-    assert utils.eval_bool(value) is expected
+def evaluated_by(path: Path) -> Iterator[str]:
+    """Options that a module of fairseq hands to `eval`: args.NAME or cfg.NAME, in whatever call of that kind."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and node.args:
+            called = ast.unparse(node.func).split(".")[-1]
+            value = ast.unparse(node.args[0]).split(".")
+            if called in ("eval", "exec", "eval_bool", "eval_str_list", "eval_str_dict") and value[-2:-1] in (
+                ["args"],
+                ["cfg"],
+            ):
+                yield value[-1]
+
+
+def test_every_option_that_fairseq_evaluates_is_known():
+    root = Path(fairseq.__file__).parent
+    found = {name for path in root.rglob("*.py") if "examples" not in path.parts for name in evaluated_by(path)}
+    assert len(found) > 20 and found <= EVALUATED
 
 
 def test_options_of_fairseqs_own_architectures_are_read_as_they_are_meant():
@@ -95,7 +120,7 @@ def test_options_of_fairseqs_own_architectures_are_read_as_they_are_meant():
             ARCH_CONFIG_REGISTRY[name](cfg)
             for option, value in vars(cfg).items():
                 if isinstance(value, str) and value.startswith(("[", "True", "False")):
-                    assert fconv.eval(value) == eval(value), (name, option)
+                    assert read_literal(value) == eval(value), (name, option)
                     read += 1
     assert read > 10
 

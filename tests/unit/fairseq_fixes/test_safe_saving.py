@@ -10,7 +10,7 @@ import torch
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 
-from wfe_plugin import safe_saving
+from wfe_plugin.fairseq_fixes import safe_saving
 from wfe_plugin.whole_files import write_json, written_whole
 
 STATE = {"model": {"weight": torch.arange(1000.0)}}

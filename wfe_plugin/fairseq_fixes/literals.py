@@ -24,7 +24,7 @@ def read_literal(text: str):
         return _value(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError):
         raise ValueError(
-            f"an option is {str(text)[:100]!r}; it must be a value that can be read without running code, "
+            f"is {str(text)[:100]!r}; it must be a value that can be read without running code, "
             "such as '[(128, 3)] * 3'"
         ) from None
 

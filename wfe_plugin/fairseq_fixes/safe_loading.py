@@ -5,12 +5,9 @@ import errno
 import logging
 import pickle
 import re
-import sys
 
 import numpy as np
 import torch
-
-from wfe_plugin.literals import read_literal
 
 logger = logging.getLogger(__name__)
 
@@ -49,25 +46,6 @@ def allow_fairseq_checkpoints() -> None:
     )
 
 
-def read_options_of_checkpoints() -> None:
-    """Do not run the options that a checkpoint holds.
-
-    fairseq calls `eval` on some options, such as the layers of `fconv` and the attention of `lstm`, and
-    with a checkpoint these come from wherever it does. In its modules, `eval` now reads values and
-    runs nothing. (Those of optimizers are the command line's alone.)
-    """
-    for name, module in list(sys.modules.items()):
-        if name.startswith("fairseq.") and not name.startswith("fairseq.optim"):
-            module.eval = _read
-
-
-def _read(text):
-    """In the place of `eval`."""
-    if not isinstance(text, str):
-        raise TypeError("eval() arg 1 must be a string")  # which fairseq waits for
-    return read_literal(text)
-
-
 def reason(error: Exception) -> str:
     """Why `torch.load` failed, in few words; its own advice is to load whatever it is."""
     text = str(error)
@@ -80,4 +58,5 @@ def reason(error: Exception) -> str:
         return "no such file"
     if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which torch meets where a file ends early
         return error.strerror or text
-    return "damaged, cut short or something else: copy or train it again"
+    lines = text.splitlines() or [""]
+    return f"damaged, cut short or not a checkpoint ({lines[0][:160]})"

@@ -1,0 +1,20 @@
+"""Everything that the plugin changes in fairseq and torch, one file each.
+
+| file | what changes | scope |
+|---|---|---|
+| safe_loading | torch's safe unpickler accepts what fairseq's checkpoints hold | every `torch.load` |
+| checkpoint_options | a checkpoint whose options hold code is refused | `checkpoint_utils.load_checkpoint_to_cpu` |
+| safe_saving | a checkpoint is written as a whole or not at all | `torch_persistent_save`, `PathManager.copy` |
+
+:func:`wfe_plugin.register` applies them, and nothing else does.
+"""
+
+
+def apply() -> None:
+    from wfe_plugin import plain_errors
+    from wfe_plugin.fairseq_fixes import checkpoint_options, safe_loading, safe_saving
+
+    safe_loading.allow_fairseq_checkpoints()
+    checkpoint_options.refuse_code_in_checkpoints()
+    safe_saving.write_whole_checkpoints()
+    plain_errors.install()
