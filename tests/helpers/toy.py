@@ -41,6 +41,7 @@ def toy_model(task, seed: int = 0, hidden_size: int = 5, weight_scale: float = 1
         encoder_hidden_size=hidden_size,
         decoder_embed_dim=4,
         decoder_hidden_size=hidden_size,
+        wfe_estimator="literal",  # whose budgets and gates spread most
     )
     for name, value in config.items():
         setattr(settings, name, value)
@@ -65,9 +66,12 @@ class FixedEstimates(torch.nn.Module):
         super().__init__()
         self.estimate = FrequencyEstimate(torch.tensor(r), torch.tensor(g))
 
-    def read(self, states, padding, source_words=None) -> "FixedEstimates":
+    def read(self, states, padding, source_words=None, word_vectors=None) -> "FixedEstimates":
         assert states.size(1) == self.estimate.r.size(0)
         return self
+
+    def log_base_rate(self) -> None:
+        return None
 
     def whole(self) -> FrequencyEstimate:
         return FrequencyEstimate(self.estimate.r.clone(), self.estimate.g.clone())

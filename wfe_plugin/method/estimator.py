@@ -1,5 +1,6 @@
 """How often may each target word occur? Figure 2 and Equation 3 of the paper."""
 
+from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
 import torch
@@ -131,20 +132,85 @@ def max_and_min_over_time(states: Tensor, padding: Tensor) -> Tensor:
     return torch.cat((highest, lowest), dim=-1)
 
 
-class WordFrequencyEstimator(nn.Module):
-    """The WFE sub-model: from encoder states to r and g (Figure 2).
+class Estimator(nn.Module):
+    """What all estimators have: how many training summaries each word is in.
+
+    The counts are integers, so that half precision leaves them as they are, and they travel
+    inside the checkpoint.
+
+    Args:
+        vocabulary_size: M, the size of the target vocabulary
+    """
+
+    base_counts: Tensor
+    base_pairs: Tensor
+
+    def __init__(self, vocabulary_size: int):
+        super().__init__()
+        self.register_buffer("base_counts", torch.zeros(vocabulary_size, dtype=torch.long))
+        self.register_buffer("base_pairs", torch.zeros((), dtype=torch.long))
+
+    def count_base_rates(self, summaries: Iterable[Tensor]) -> None:
+        """Count, once and for all, in how many summaries (word indices each) every word occurs."""
+        counts, pairs = torch.zeros_like(self.base_counts, device="cpu"), 0
+        for words in summaries:
+            counts[torch.as_tensor(words).long().unique()] += 1
+            pairs += 1  # noqa: SIM113  (summaries may be a generator)
+        self.base_counts.copy_(counts)
+        self.base_pairs.fill_(pairs)
+
+    def log_base_rate(self) -> Optional[Tensor]:
+        """log p̄(w) = log (summaries that have w + ½) / (summaries + 1), (vocabulary,); None if not counted."""
+        if self.base_pairs == 0:
+            return None
+        return torch.log((self.base_counts.float() + 0.5) / (self.base_pairs.float() + 1.0))
+
+    def upgrade_state(self, state: dict[str, Tensor], prefix: str) -> None:
+        """Make the weights of an older version, in *state* under *prefix*, fit this one."""
+        for name in ("base_counts", "base_pairs"):
+            state.setdefault(prefix + name, torch.zeros_like(getattr(self, name)))
+
+    def read(
+        self,
+        states: Tensor,
+        padding: Tensor,
+        source_words: Optional[Tensor] = None,
+        word_vectors: Optional[Tensor] = None,
+    ) -> PendingEstimate:
+        """What there is to say of a batch, up to the products with the vocabulary's matrices.
+
+        Args:
+            states: encoder states h_1..h_I, (time, sentences, H)
+            padding: (time, sentences), True at padded positions
+            source_words: (time, sentences), the source in the target vocabulary,
+                negative where that lacks a word
+            word_vectors: (vocabulary, size), the decoder's output layer
+        """
+        raise NotImplementedError
+
+    def forward(self, *args: Optional[Tensor]) -> FrequencyEstimate:
+        """The estimate as a whole; the arguments are those of :meth:`read`."""
+        return self.read(*args).whole()
+
+
+class LiteralEstimator(Estimator):
+    """The WFE sub-model to the letter: from encoder states to r and g (Figure 2).
 
     Args:
         state_size: H, the size of an encoder state
         vocabulary_size: M, the size of the target vocabulary
     """
 
+    scale_of_sum = 1.0  # of line 1
+    frequency_bias: Optional[nn.Parameter]  # not in Figure 2
+
     def __init__(self, state_size: int, vocabulary_size: int):
-        super().__init__()
+        super().__init__(vocabulary_size)
         self.frequency_hidden = nn.Linear(state_size, state_size, bias=False)  # W1r
         self.frequency_output = nn.Linear(state_size, vocabulary_size, bias=False)  # W2r
         self.occurrence_hidden = nn.Linear(state_size, state_size, bias=False)  # W1g
         self.occurrence_output = nn.Linear(2 * state_size, vocabulary_size, bias=False)  # W2g
+        self.register_parameter("frequency_bias", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -171,26 +237,44 @@ class WordFrequencyEstimator(nn.Module):
             self.occurrence_output.weight[:, :state_size] += OPEN_GATE / state_size
             self.occurrence_output.weight[:, state_size:] -= OPEN_GATE / state_size
 
-    def read(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> PendingEstimate:
-        """Lines 1 to 7 up to the products with the vocabulary's matrices.
-
-        Args:
-            states: encoder states h_1..h_I, (time, sentences, H)
-            padding: (time, sentences), True at padded positions
-            source_words: (time, sentences), the source in the target vocabulary,
-                negative where it lacks a word; the paper's estimator does not look
-        """
+    def read(
+        self,
+        states: Tensor,
+        padding: Tensor,
+        source_words: Optional[Tensor] = None,
+        word_vectors: Optional[Tensor] = None,
+    ) -> PendingEstimate:
+        """Lines 1 to 7 up to the products with the vocabulary's matrices; the source's words are not looked at."""
         # Lines 1 and 2 are linear: summing before multiplying gives the same
-        # result with one product a sentence instead of one a position.
-        frequency = self.frequency_hidden(sum_over_time(states, padding))
+        # result with one product per sentence instead of one per position.
+        frequency = self.frequency_hidden(self.scale_of_sum * sum_over_time(states, padding))
         votes = self.occurrence_hidden(states)  # line 4
         occurrence = max_and_min_over_time(votes, padding)  # lines 5 and 6
         return PendingEstimate(
-            WordLogits(frequency, self.frequency_output.weight),  # line 3
+            WordLogits(frequency, self.frequency_output.weight, self.frequency_bias),  # line 3
             WordLogits(occurrence, self.occurrence_output.weight),  # line 7
             FrequencyEstimate,
         )
 
-    def forward(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> FrequencyEstimate:
-        """The estimate as a whole; the arguments are those of :meth:`read`."""
-        return self.read(states, padding, source_words).whole()
+
+class WordFrequencyEstimator(LiteralEstimator):
+    """Figure 2 as it can be trained: the sum is divided by a constant, and r has a bias for each word.
+
+    Under Adam a step moves r by about lr·‖Σh‖₁: with sums over 30 states, most true words end with r̂ = 0,
+    where no gradient leads back. The division changes no function that the sub-model can compute. The bias
+    is ours: words start with a budget above zero.
+    """
+
+    scale_of_sum = 1.0 / 30.0
+
+    def __init__(self, state_size: int, vocabulary_size: int):
+        super().__init__(state_size, vocabulary_size)
+        self.frequency_bias = nn.Parameter(torch.full((vocabulary_size,), 0.2))
+
+    def upgrade_state(self, state: dict[str, Tensor], prefix: str) -> None:
+        """Version 0.1.0 had neither: the same function with weights W1r times 30 and a bias of zero."""
+        super().upgrade_state(state, prefix)
+        if prefix + "frequency_bias" not in state:
+            state[prefix + "frequency_bias"] = torch.zeros_like(self.frequency_bias)
+            weight = prefix + "frequency_hidden.weight"
+            state[weight] = state[weight] / self.scale_of_sum

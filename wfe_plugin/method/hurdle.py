@@ -1,4 +1,4 @@
-"""Another estimator of the same form: a distribution of frequencies, not a point.
+"""Another kind of estimate of the same form: a distribution of frequencies, not a point.
 
 The loss of Equation 6 sees only â = r̂ ⊙ ĝ, so it does not say which part of it
 is the upper bound and which the gate. The hurdle model (Mullahy, 1986) gives
@@ -19,11 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wfe_plugin.method.estimator import (
-    FrequencyEstimate,
-    PendingEstimate,
-    WordFrequencyEstimator,
-)
+from wfe_plugin.method.estimator import FrequencyEstimate, LiteralEstimator, PendingEstimate
 
 # Before training: a word occurs in one summary of 400, and again in 1 of 50 of those.
 RARE, RARELY_AGAIN = -6.0, -4.0
@@ -59,49 +55,32 @@ def hurdle_loss(estimate: HurdleEstimate, a_star: Tensor) -> Tensor:
     return (gate + occurs * poisson).sum(dim=-1)
 
 
-class HurdleEstimator(WordFrequencyEstimator):
-    """The paper's sub-model (Figure 2), with a bias for each word and part.
+class CopyingEstimator(LiteralEstimator):
+    """The estimator `copying` of version 0.1.0: votes replaced it, and its models still load.
 
-    The biases hold how often each word occurs whatever the source, which
-    likelihood has to know and the paper's hinged loss does not.
+    The paper's sub-model (Figure 2), with a bias for each word and part, and each position of the
+    source votes for its own word, as much as its encoder state says: for its occurrence, and for its
+    repetition.
     """
 
     def __init__(self, state_size: int, vocabulary_size: int):
         super().__init__(state_size, vocabulary_size)
         self.frequency_bias = nn.Parameter(torch.full((vocabulary_size,), RARELY_AGAIN))
         self.occurrence_bias = nn.Parameter(torch.full((vocabulary_size,), RARE))
-
-    def open_gates(self) -> None:
-        """Not here: nothing is left open between r̂ and ĝ, and most words are rare."""
-
-    def read(self, states: Tensor, padding: Tensor, source_words: Optional[Tensor] = None) -> PendingEstimate:
-        pending = super().read(states, padding, source_words)
-        return PendingEstimate(
-            pending.r._replace(bias=self.frequency_bias),
-            pending.g._replace(bias=self.occurrence_bias),
-            HurdleEstimate,
-        )
-
-
-class CopyingEstimator(HurdleEstimator):
-    """Knows besides which words the source has: most words of a headline stand there.
-
-    Each position of the source votes for its own word, as much as its encoder
-    state says: for its occurrence, and for its repetition.
-    """
-
-    def __init__(self, state_size: int, vocabulary_size: int):
-        super().__init__(state_size, vocabulary_size)
         self.votes = nn.Linear(state_size, 2)
         nn.init.normal_(self.votes.weight, std=0.01)
         nn.init.ones_(self.votes.bias)
 
-    def read(self, states: Tensor, padding: Tensor, source_words: Tensor) -> PendingEstimate:
-        """
-        Args:
-            source_words: (time, sentences), the source in the target vocabulary;
-                negative at words that it lacks, which have no vote
-        """
+    def open_gates(self) -> None:
+        """Not here: nothing is left open between r̂ and ĝ, and most words are rare."""
+
+    def read(
+        self,
+        states: Tensor,
+        padding: Tensor,
+        source_words: Optional[Tensor] = None,
+        word_vectors: Optional[Tensor] = None,
+    ) -> PendingEstimate:
         pending = super().read(states, padding)
         nothing = padding | source_words.lt(0)
         votes = self.votes(states).masked_fill(nothing.unsqueeze(-1), 0.0)
@@ -110,4 +89,4 @@ class CopyingEstimator(HurdleEstimator):
             logits._replace(votes=vote.t(), words=words)
             for logits, vote in zip((pending.r, pending.g), votes.unbind(dim=-1))
         )
-        return pending._replace(r=r, g=g)
+        return PendingEstimate(r, g._replace(bias=self.occurrence_bias), HurdleEstimate)

@@ -84,7 +84,7 @@ class WFELSTMModel(WFEModel, LSTMEncoderDecoder):
 
     def encoder_states(self, encoder_out: BiLSTMEncoderOut, src_tokens: Tensor) -> tuple[Tensor, Tensor]:
         # The encoder's own tokens: it may have moved the padding.
-        return encoder_out.states, encoder_out.tokens
+        return encoder_out.outputs, encoder_out.tokens
 
     def encoder_state_size(self) -> int:
         return self.encoder.state_size

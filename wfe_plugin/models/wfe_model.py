@@ -1,11 +1,12 @@
 """What makes a WFE model of any of fairseq's encoder-decoders; docs/new_model.md shows how."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Callable
+from typing import Callable, Optional
 
 import torch
-from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.dataclass import FairseqDataclass
 from fairseq.dataclass.utils import gen_parser_from_dataclass
 from fairseq.models import (
     ARCH_CONFIG_REGISTRY,
@@ -14,17 +15,15 @@ from fairseq.models import (
 )
 from torch import Tensor
 
-from wfe_plugin.method.estimator import (
-    FrequencyEstimate,
-    PendingEstimate,
-    WordFrequencyEstimator,
-)
-from wfe_plugin.method.hurdle import CopyingEstimator, HurdleEstimator
+from wfe_plugin.errors import UserError
+from wfe_plugin.method.calibration import Calibration
+from wfe_plugin.method.estimator import FrequencyEstimate, LiteralEstimator, PendingEstimate, WordFrequencyEstimator
+from wfe_plugin.method.hurdle import CopyingEstimator
 from wfe_plugin.models.checks import ChecksWeights
 
 ESTIMATORS = {
     "paper": WordFrequencyEstimator,
-    "hurdle": HurdleEstimator,
+    "literal": LiteralEstimator,
     "copying": CopyingEstimator,
 }
 
@@ -42,12 +41,19 @@ class WFEConfig(FairseqDataclass):
             "decode such a model with --wfe-decoding off"
         },
     )
-    wfe_estimator: ChoiceEnum(list(ESTIMATORS)) = field(
+    wfe_estimator: str = field(
         default="paper",
         metadata={
-            "help": "paper: upper bound and gate with the loss of the paper; hurdle: "
-            "the probability that a word occurs and how often it then does, by maximum "
-            "likelihood; copying: hurdle, and it sees which words the source has"
+            "help": "paper: upper bound and gate with the loss of the paper (Figure 2, with the sum divided by a "
+            "constant and a bias on the bound); literal: Figure 2 to the letter; votes: by maximum likelihood, "
+            "each word of the source votes for itself; copying: the same as version 0.1.0 had it"
+        },
+    )
+    wfe_calibration: str = field(
+        default="",
+        metadata={
+            "help": "weights of the mask that --wfe-decoding auto uses, as wfe-calibrate stores them, for example "
+            "'gate=0.75 base-rate=0.5 reward=0.5'"
         },
     )
     wfe_only: bool = field(
@@ -82,6 +88,15 @@ class WFEConfig(FairseqDataclass):
                 if option.name != "_name"
             }
         )
+
+    def validate(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.wfe_estimator not in ESTIMATORS:
+            raise UserError(f"--wfe-estimator {self.wfe_estimator}: choose one of {', '.join(ESTIMATORS)}")
+        for name in ("wfe_only", "wfe_detached", "wfe_new_head"):
+            if self.without_wfe and getattr(self, name):
+                raise UserError(f"--without-wfe and --{name.replace('_', '-')}: choose one of them")
+        Calibration.parse(self.wfe_calibration)
 
     @property
     def to_be_added(self) -> str:
@@ -128,7 +143,29 @@ class WFEModel(ChecksWeights):
         """H, in most families the size of the embeddings."""
         return self.encoder.embed_tokens.embedding_dim
 
+    def word_vectors(self) -> Tensor:
+        """(vocabulary, size): the weights of the decoder's output layer, or else its embeddings; not to be trained."""
+        for name in ("output_projection", "fc_out", "fc3"):  # of Transformer, LSTM and fconv
+            layer = getattr(self.decoder, name, None)
+            if isinstance(layer, torch.nn.Linear) and layer.out_features == len(self.decoder.dictionary):
+                return layer.weight.detach()
+        return self.decoder.embed_tokens.weight.detach()
+
     # What follows from it
+
+    @property
+    def calibration(self) -> Optional[Calibration]:
+        """The weights of the mask that were chosen for this model; None if none were."""
+        return Calibration.parse(self.wfe.wfe_calibration) if self.wfe.wfe_calibration else None
+
+    def log_base_rate(self) -> Optional[Tensor]:
+        """log p̄, (vocabulary,); None if the model has no estimate or its base rates were never counted."""
+        return None if self.wfe_head is None else self.wfe_head.log_base_rate()
+
+    def count_base_rates(self, summaries: Iterable[Tensor]) -> None:
+        """Before training: count words of the training summaries, unless that has been done."""
+        if self.wfe_head is not None and self.wfe_head.base_pairs == 0:
+            self.wfe_head.count_base_rates(summaries)
 
     @classmethod
     def add_args(cls, parser) -> None:
@@ -139,12 +176,7 @@ class WFEModel(ChecksWeights):
     @classmethod
     def build_model(cls, cfg, task):
         wfe = WFEConfig.of(cfg)
-        if wfe.without_wfe and wfe.wfe_only:
-            raise ValueError("--without-wfe and --wfe-only: nothing is left to train")
-        if wfe.without_wfe and wfe.wfe_detached:
-            raise ValueError("--without-wfe and --wfe-detached: there is no loss to be kept from the encoder")
-        if wfe.without_wfe and wfe.wfe_new_head:
-            raise ValueError("--without-wfe and --wfe-new-head: have it or leave it out")
+        wfe.validate()
         model = super().build_model(cfg, task)
         if not isinstance(model, cls):  # some families build nothing but their own class
             model = cls(model.encoder, model.decoder)
@@ -160,7 +192,8 @@ class WFEModel(ChecksWeights):
                 "this model has a WFE sub-model, but its task does not decode with "
                 "it: give --task summarization_wfe to every command"
             )
-        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](self.encoder_state_size(), len(task.target_dictionary))
+        sizes = (self.encoder_state_size(), len(task.target_dictionary))
+        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](*sizes)
         if wfe.wfe_only:
             self.encoder.requires_grad_(False)
             self.decoder.requires_grad_(False)
@@ -171,9 +204,12 @@ class WFEModel(ChecksWeights):
         Whatever else is missing, fairseq refuses.
         """
         super().upgrade_state_dict_named(state_dict, name)
-        if self.wfe.to_be_added and not any(key.startswith("wfe_head.") for key in state_dict):
-            for key, value in self.wfe_head.state_dict(prefix="wfe_head.").items():
-                state_dict[key] = value
+        if self.wfe_head is None:
+            return
+        if any(key.startswith("wfe_head.") for key in state_dict):
+            self.wfe_head.upgrade_state(state_dict, "wfe_head.")
+        elif self.wfe.to_be_added:
+            state_dict.update(self.wfe_head.state_dict(prefix="wfe_head."))
 
     def load_state_dict(self, state_dict, *args, **kwargs):
         self.is_loaded = True
@@ -210,7 +246,7 @@ class WFEModel(ChecksWeights):
         if self.wfe.wfe_detached:
             states = states.detach()
         padding = tokens.eq(self.encoder.dictionary.pad())
-        return self.wfe_head.read(states, padding, self.target_of_source[tokens])
+        return self.wfe_head.read(states, padding, self.target_of_source[tokens], self.word_vectors())
 
     def estimate_frequencies(self, encoder_out, src_tokens: Tensor) -> FrequencyEstimate:
         """r and g of each sentence, from what the encoder was given and returned for it."""

@@ -107,6 +107,8 @@ class SummarizationWFETask(TranslationTask):
         super().begin_epoch(epoch, model)
         if isinstance(model, WFEModel):
             model.refuse_to_learn_untrained()
+            summaries = self.datasets[self.cfg.train_subset].tgt
+            model.count_base_rates(summaries[i] for i in range(len(summaries)))
 
     def can_reuse_epoch_itr(self, dataset):
         """Whether batches are kept for later epochs: of the data sets on disk alone.

@@ -7,6 +7,7 @@ import torch
 
 from wfe_plugin.method.estimator import (
     FrequencyEstimate,
+    LiteralEstimator,
     WordFrequencyEstimator,
     max_and_min_over_time,
     sum_over_time,
@@ -41,7 +42,7 @@ def literal_figure_2(head, states):
 
 def test_by_hand():
     """H=1, M=1: every weight 2 but the last, which is 3 for the minimum."""
-    head = WordFrequencyEstimator(1, 1)
+    head = LiteralEstimator(1, 1)
     with torch.no_grad():
         head.frequency_hidden.weight.fill_(2.0)
         head.frequency_output.weight.fill_(2.0)
@@ -60,7 +61,7 @@ def test_by_hand():
 @pytest.mark.parametrize("seed", range(5))
 def test_against_literal_loops(seed):
     torch.manual_seed(seed)
-    head = WordFrequencyEstimator(4, 9)
+    head = LiteralEstimator(4, 9)
     states = torch.randn(6, 3, 4)
     lengths = [6, 2, 4]
     padding = torch.arange(6).unsqueeze(1) >= torch.tensor(lengths)
@@ -73,7 +74,7 @@ def test_against_literal_loops(seed):
 
 def test_padding_does_not_matter():
     torch.manual_seed(0)
-    head = WordFrequencyEstimator(4, 9)
+    head = LiteralEstimator(4, 9)
     states = torch.randn(6, 2, 4)
     padding = torch.zeros(6, 2, dtype=torch.bool)
     padding[4:, 1] = True
@@ -102,7 +103,7 @@ def test_activations():
 
 
 def test_half_precision_gives_float32_estimates():
-    head = WordFrequencyEstimator(8, 20)
+    head = LiteralEstimator(8, 20)
     states, padding = torch.randn(5, 2, 8), torch.zeros(5, 2, dtype=torch.bool)
     expected = head(states, padding)
     for dtype in (torch.float16, torch.bfloat16):
@@ -113,10 +114,47 @@ def test_half_precision_gives_float32_estimates():
 
 def test_no_biases():
     """The paper's head has four matrices and nothing else."""
-    shapes = {name: tuple(p.shape) for name, p in WordFrequencyEstimator(3, 7).named_parameters()}
+    shapes = {name: tuple(p.shape) for name, p in LiteralEstimator(3, 7).named_parameters()}
     assert shapes == {
         "frequency_hidden.weight": (3, 3),
         "frequency_output.weight": (7, 3),
         "occurrence_hidden.weight": (3, 3),
         "occurrence_output.weight": (7, 6),
     }
+
+
+class TestPaper:
+    def test_is_figure_2_with_the_sum_over_30_and_a_bias(self):
+        torch.manual_seed(3)
+        head = WordFrequencyEstimator(4, 6)
+        states = torch.randn(5, 1, 4)
+        r, g = literal_figure_2(head, states[:, 0].tolist())
+        estimate = head(states, torch.zeros(5, 1, dtype=torch.bool))
+        assert estimate.r[0].tolist() == pytest.approx([value / 30 + 0.2 for value in r], abs=1e-6)
+        assert estimate.g[0].tolist() == pytest.approx(g, abs=1e-5)
+
+    def test_weights_of_version_0_1_0_compute_what_they_did(self):
+        torch.manual_seed(4)
+        old, new = LiteralEstimator(4, 6), WordFrequencyEstimator(4, 6)
+        state = {f"head.{name}": value for name, value in old.state_dict().items() if not name.startswith("base_")}
+        new.upgrade_state(state, "head.")
+        new.load_state_dict({name.removeprefix("head."): value for name, value in state.items()})
+        states, padding = torch.randn(5, 2, 4), torch.zeros(5, 2, dtype=torch.bool)
+        for before, after in zip(old(states, padding), new(states, padding)):
+            assert torch.allclose(before, after, atol=1e-5)
+
+
+class TestBaseRates:
+    def test_counted_by_hand(self):
+        head = LiteralEstimator(2, 4)
+        assert head.log_base_rate() is None
+        head.count_base_rates([torch.tensor([1, 3, 3]), torch.tensor([1]), torch.tensor([1, 0])])
+        assert head.base_counts.tolist() == [1, 3, 0, 1] and head.base_pairs == 3
+        expected = [math.log(x / 4) for x in (1.5, 3.5, 0.5, 1.5)]
+        assert head.log_base_rate().tolist() == pytest.approx(expected)
+
+    def test_half_precision_keeps_them(self):
+        head = LiteralEstimator(2, 2)
+        head.count_base_rates([torch.tensor([1])] * 4001)
+        expected = head.log_base_rate()
+        assert torch.equal(head.half().log_base_rate(), expected)

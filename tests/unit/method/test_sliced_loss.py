@@ -7,18 +7,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wfe_plugin.method.estimator import WordFrequencyEstimator
-from wfe_plugin.method.hurdle import CopyingEstimator, HurdleEstimator, hurdle_loss
+from wfe_plugin.method.estimator import LiteralEstimator, WordFrequencyEstimator
+from wfe_plugin.method.hurdle import CopyingEstimator, hurdle_loss
 from wfe_plugin.method.likelihood import nll_in_place
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 
 PAD = 1
-ESTIMATORS = [WordFrequencyEstimator, HurdleEstimator, CopyingEstimator]
+ESTIMATORS = [WordFrequencyEstimator, LiteralEstimator, CopyingEstimator]
 
 
 def loss_of(head):
-    if isinstance(head, HurdleEstimator):
+    if isinstance(head, CopyingEstimator):
         return hurdle_loss
     return lambda estimate, a_star: wfe_loss(estimate.a_hat, a_star)
 
