@@ -24,8 +24,10 @@ def both_sides(**sizes):
     return {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sizes.items()}
 
 
+TRANSFORMER = both_sides(embed_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2)
 SIZES = {
-    "transformer": both_sides(embed_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2),
+    "transformer": TRANSFORMER,
+    "bart": dict(TRANSFORMER, task="summarization_wfe"),
     "fconv": dict(both_sides(embed_dim=4, layers="[(5, 3), (6, 2)]"), decoder_out_embed_dim=5),
     "lightconv": dict(
         both_sides(embed_dim=4, conv_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2, conv_type="lightweight"),
@@ -33,6 +35,7 @@ SIZES = {
         decoder_kernel_size_list=[3, 5],
     ),
 }
+ARCHITECTURES = {"bart": "bart_base"}  # of families that have none of their own name
 FAMILIES = ["lstm", *SIZES]
 each_family = pytest.mark.parametrize("family", FAMILIES)
 
@@ -41,12 +44,12 @@ def toy_of(family: str, task, seed: int = 0, **config):
     """A random model with WFE, in evaluation mode."""
     if family == "lstm":
         return toy_model(task, seed, **config)
-    return toy_of_architecture(f"wfe_{family}", family, task, seed, **config)
+    return toy_of_architecture(f"wfe_{ARCHITECTURES.get(family, family)}", family, task, seed, **config)
 
 
 def stock_of(family: str, task, seed: int = 0):
     """fairseq's own model of a family, without WFE."""
-    return toy_of_architecture(family, family, task, seed)
+    return toy_of_architecture(ARCHITECTURES.get(family, family), family, task, seed)
 
 
 def toy_of_architecture(architecture: str, family: str, task, seed: int, weight_scale: float = 1.0, **config):

@@ -30,18 +30,22 @@ class ChecksWeights:
     Embeddings are called `embed_tokens`, as in all of fairseq's models.
     """
 
-    def load_state_dict(self, state_dict, *args, **kwargs):
-        """As fairseq's, but says when the vocabulary or a size does not fit or training had diverged."""
-        refuse_what_are_no_weights(state_dict)
-        for side, name in (("source", "encoder"), ("target", "decoder")):
-            stored = state_dict.get(f"{name}.embed_tokens.weight")
-            words = len(getattr(self, name).dictionary)
+    def upgrade_state_dict_named(self, state_dict, name: str) -> None:
+        """As fairseq's, which may fit a vocabulary: BART cuts the row of `<mask>`. Says if it does not fit then."""
+        super().upgrade_state_dict_named(state_dict, name)
+        for side, part in (("source", "encoder"), ("target", "decoder")):
+            stored = state_dict.get(f"{part}.embed_tokens.weight")
+            words = len(getattr(self, part).dictionary)
             if stored is not None and len(stored) != words:
                 raise ValueError(
                     f"the model was trained with {len(stored)} {side} words, but the data "
                     f"have {words}: give the data that it was trained on, "
                     "or data that were prepared with the same vocabularies"
                 )
+
+    def load_state_dict(self, state_dict, *args, **kwargs):
+        """As fairseq's, but says when the vocabulary or a size does not fit or training had diverged."""
+        refuse_what_are_no_weights(state_dict)
         for name, weights in state_dict.items():
             if not torch.isfinite(weights).all():
                 raise ValueError(
