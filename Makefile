@@ -12,11 +12,11 @@ export VENV PYTHON TORCH
 with_venv = bin=$$(cd "$(VENV)/bin" && pwd) && PATH="$$bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench clean distclean
+.PHONY: help setup demo check format test-fast test bench clean distclean
 
 help: ## list the targets (the default)
 	@echo 'Targets:'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo 'Variables:'
 	@echo '  VENV         environment to create or use (default .venv). The active one:'
 	@echo '               make setup VENV="$$VIRTUAL_ENV"   or   make setup VENV="$$CONDA_PREFIX"'
@@ -33,15 +33,30 @@ setup: ## install everything into VENV (3 to 5 minutes the first time; compiles 
 demo: setup ## train and generate on a toy corpus
 	@$(with_venv) bash examples/demo/run.sh
 
-test: ## set up with the test tools, then run the tests
-	@EXTRAS=test bash scripts/setup.sh
+check: ## lint, formatting and types: ruff and mypy
+	@EXTRAS=dev bash scripts/setup.sh
+	@$(with_venv) ruff check .
+	@$(with_venv) ruff format --check .
+	@$(with_venv) mypy
+
+format: ## sort imports and format everything
+	@EXTRAS=dev bash scripts/setup.sh
+	@$(with_venv) ruff check --select I --fix .
+	@$(with_venv) ruff format .
+
+test-fast: ## unit tests, in a minute
+	@EXTRAS=dev bash scripts/setup.sh
+	@$(with_venv) python -m pytest tests/unit $(PYTEST_ARGS)
+
+test: ## all tests (8 minutes on two cores)
+	@EXTRAS=dev bash scripts/setup.sh
 	@$(with_venv) python -m pytest $(PYTEST_ARGS)
 
 bench: setup ## measure speed and memory beside stock fairseq (30 minutes; QUICK=1: five)
 	@$(with_venv) python -m benchmarks $(if $(QUICK),--quick) $(BENCH_ARGS)
 
 clean: ## remove caches and the output of builds, of the demo and of the benchmark
-	@rm -rf build dist ./*.egg-info .pytest_cache .hypothesis demo-out bench-out
+	@rm -rf build dist ./*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache demo-out bench-out
 	@find benchmarks scripts tests wfe_plugin -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Deletes only an environment that `make setup` made: VENV may name the user's own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from torch.profiler import ProfilerActivity, profile
 
@@ -39,10 +40,9 @@ def print_profiles(contenders: Sequence[Contender], sizes: Sizes) -> None:
         batch = middle_batch(sizes, sizes.batch)
         trainee = build_trainee(contender, sizes)
         print(f"\nTraining step, {contender.name}, {sizes.name} sizes", flush=True)
-        print(top_operators(lambda: training_step(trainee, batch)), flush=True)
-        del trainee
+        print(top_operators(partial(training_step, trainee, batch)), flush=True)
     batch = middle_batch(sizes, sizes.decoding_batch)
     for contender in contenders:
         search = Decoders([contender], sizes).searches(BEAM)[contender.key]
         print(f"\nDecoding a batch, {contender.name}, {sizes.name} sizes, beam {BEAM}", flush=True)
-        print(top_operators(lambda: search(batch)), flush=True)
+        print(top_operators(partial(search, batch)), flush=True)

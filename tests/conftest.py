@@ -68,3 +68,10 @@ def lab(tmp_path, monkeypatch):
     from helpers.experiment_stubs import make_lab
 
     return make_lab(tmp_path, monkeypatch)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say at the end what was not tried on this machine, and why."""
+    reasons = {report.longrepr[2] for report in terminalreporter.getreports("skipped") if len(report.longrepr) == 3}
+    for reason in sorted(reasons):
+        terminalreporter.write_line(f"not tested: {reason.removeprefix('Skipped: ')}", yellow=True)

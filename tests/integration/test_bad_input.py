@@ -126,7 +126,7 @@ def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
             (out / name).write_text("old")
         calls = []
 
-        def ends(path, target):
+        def ends(path, target, calls=calls, renames=renames):
             calls.append(path)
             if len(calls) > renames:
                 raise KeyboardInterrupt

@@ -304,6 +304,6 @@ def test_errors_behind_errors_are_found():
     with pytest.raises(RuntimeError) as raised:
         try:
             SummarizationWFETask.load_dictionary(__file__)
-        except Exception:
-            raise RuntimeError("architectures must match")
+        except Exception as error:
+            raise RuntimeError("architectures must match") from error
     assert "not a vocabulary of fairseq-preprocess" in plain_errors.message(raised.value)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from helpers.bad_world import binarize, checkpoint
 from fairseq import checkpoint_utils
 
+from helpers.bad_world import binarize, checkpoint
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.perplexity import perplexities
 

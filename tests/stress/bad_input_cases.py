@@ -210,12 +210,12 @@ def data_cases(w: World):
         "cut-test.source-target.source.bin": "test", "dictionary-empty": "dict.", "dictionary-no-counts": "dict.",
         "dictionary-latin-1": "dict.", "dictionary-NUL": "dict.", "other": "other",
     }  # fmt: skip
+    # Which sets a command looks at; without a target, fairseq-generate summarizes all the same.
+    needed = {"train.sh": ("train", "valid"), "fairseq-train": ("train", "valid"), "fairseq-validate": ("valid",)}
     for kind, message in kinds.items():
         data = w.folder / kind
         treatment = "treatment" in kind
         dictionary = kind.startswith(("dictionary", "without-dict", "other", "nowhere", "file", "empty-directory"))
-        # Which sets a command looks at; without a target, fairseq-generate summarizes all the same.
-        needed = {"train.sh": ("train", "valid"), "fairseq-train": ("train", "valid"), "fairseq-validate": ("valid",)}
 
         def wants(command, kind=kind, treatment=treatment, dictionary=dictionary):
             if treatment:

@@ -33,8 +33,7 @@ def run(*command, cwd=ROOT, **environment):
         cwd=str(cwd),
         env={**inherited, **{name: str(value) for name, value in environment.items()}},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=60,
     )

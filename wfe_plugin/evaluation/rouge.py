@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wfe_plugin.evaluation import rouge_perl, rouge_python
 from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation import rouge_perl, rouge_python
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS, Estimate, Protocol
 
 IMPLEMENTATIONS = ("auto", "perl", "python")

@@ -19,7 +19,7 @@ from wfe_plugin.evaluation.text_files import read_lines, read_parallel
 
 needs_perl = pytest.mark.skipif(
     bool(rouge_perl.obstacle()),
-    reason=f"{rouge_perl.obstacle()}; the recorded scores still test the Python implementation",
+    reason=f"ROUGE-1.5.5: {rouge_perl.obstacle()}; the recorded scores still test the Python implementation",
 )
 IMPLEMENTATIONS = [pytest.param("perl", marks=needs_perl), "python"]
 

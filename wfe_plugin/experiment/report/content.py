@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.experiment.report import document as doc
@@ -134,13 +135,13 @@ class Sections(View):
         names = [*REPETITION_RATES, "mean_length"]
         truth = self.test.reference_repetition
 
-        def cells(value) -> list[doc.Cell]:
-            return [doc.Cell(f"{value(name):.1f}") for name in names]
+        def cells(rate) -> list[doc.Cell]:
+            return [doc.Cell(f"{rate(name):.1f}") for name in names]
 
-        rows = [doc.Row("References", cells(lambda name: getattr(truth, name)))]
+        rows = [doc.Row("References", cells(partial(getattr, truth)))]
         for system in self.systems:
             for beam in self.beams:
-                rows.append(self.row(system, beam, cells(lambda name: self.test.rate(system, beam, name))))
+                rows.append(self.row(system, beam, cells(partial(self.test.rate, system, beam))))
         pictures = [
             doc.Picture(
                 bar_chart(
