@@ -13,7 +13,8 @@ from setuptools import find_packages, setup
 version = re.search(
     '^__version__ = "(.+?)"', Path(__file__).with_name("wfe_plugin").joinpath("__init__.py").read_text(), re.M
 )
-TEST = ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4"]
+HUGGING_FACE = ["transformers>=4.46,<6", "safetensors>=0.4.3,<1"]
+TEST = ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4", *HUGGING_FACE]
 
 setup(
     name="wfe_plugin",
@@ -38,6 +39,7 @@ setup(
         "subword-nmt>=0.3.8,<0.4",
     ],
     extras_require={
+        "hf": HUGGING_FACE,
         "test": TEST,
         # Another minor version of ruff may format differently.
         "dev": [*TEST, "ruff>=0.17.5,<0.18", "mypy>=1.10,<3", "pre-commit>=3.5,<5"],
