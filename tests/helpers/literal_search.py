@@ -22,7 +22,26 @@ class Triplet(NamedTuple):
 
 
 class LiteralSearch:
-    def __init__(self, task, model, source: list[int], decoding="full", bound_eos=False):
+    """
+    Args:
+        gate_weight, base_rate_weight, log_base_rate: λ, µ and log p̄ of each word, in the mask that extends Equation 4
+        word_reward: added to every word but EOS
+        out_of_source_penalty: taken from every word that the source lacks
+    """
+
+    def __init__(
+        self,
+        task,
+        model,
+        source: list[int],
+        decoding="full",
+        bound_eos=False,
+        gate_weight=1.0,
+        base_rate_weight=0.0,
+        log_base_rate=None,
+        word_reward=0.0,
+        out_of_source_penalty=0.0,
+    ):
         dictionary = task.target_dictionary
         self.pad, self.eos = dictionary.pad(), dictionary.eos()
         self.model = model
@@ -33,17 +52,26 @@ class LiteralSearch:
         r, g = r[0].tolist(), g[0].tolist()
         self.r_hat = [max(0.0, x) for x in r]
         self.log_g_hat = [-math.log1p(math.exp(-x)) for x in g]
-        if decoding == "bound":
-            self.log_g_hat = [0.0] * len(g)
-        if decoding == "off":
-            self.log_g_hat = [0.0] * len(g)
         if decoding in ("gate", "off"):
             self.r_hat = [INF] * len(r)
         if decoding == "strict":
             a_hat = [x * math.exp(y) for x, y in zip(self.r_hat, self.log_g_hat)]
             self.r_hat = [min(x, max(1.0, a)) for x, a in zip(self.r_hat, a_hat)]
+        self.log_weight = [gate_weight * x for x in self.log_g_hat]
+        if base_rate_weight:
+            self.log_weight = [x - base_rate_weight * y for x, y in zip(self.log_weight, log_base_rate)]
+        if decoding in ("bound", "off"):
+            self.log_weight = [0.0] * len(g)
+        if (gate_weight, base_rate_weight) != (1, 0):
+            self.log_weight[dictionary.unk()] = self.log_weight[self.pad] = 0.0
         if not bound_eos:
-            self.r_hat[self.eos], self.log_g_hat[self.eos] = INF, 0.0
+            self.r_hat[self.eos], self.log_weight[self.eos] = INF, 0.0
+        self.bonus = [word_reward] * len(r)
+        for word, text in enumerate(dictionary.symbols):
+            if text not in map(task.source_dictionary.__getitem__, source) and word >= dictionary.nspecial:
+                self.bonus[word] -= out_of_source_penalty
+        self.bonus[dictionary.bos()] -= out_of_source_penalty
+        self.bonus[self.eos] = 0.0
 
     def lprobs(self, words) -> list[float]:
         """log Softmax(o_j) (Equation 2)."""
@@ -55,9 +83,9 @@ class LiteralSearch:
     def step_scores(self, words, budget) -> list[float]:
         """log Softmax(o_j) + ã_j (Equation 4)."""
         scores = []
-        for lprob, r, log_g in zip(self.lprobs(words), budget, self.log_g_hat):
+        for lprob, r, log_weight, bonus in zip(self.lprobs(words), budget, self.log_weight, self.bonus):
             clipped = max(0.0, min(1.0, r))
-            scores.append(lprob + math.log(clipped) + log_g if clipped > 0 else -INF)
+            scores.append(lprob + math.log(clipped) + log_weight + bonus if clipped > 0 else -INF)
         scores[self.pad] = -INF  # not a word
         return scores
 

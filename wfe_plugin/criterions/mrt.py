@@ -17,9 +17,10 @@ from wfe_plugin.criterions.nll_wfe import (
     log_probs,
 )
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
+from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.sampling import draw_quickly
-from wfe_plugin.generation.scorer import bound_of
-from wfe_plugin.method.bound import LEAST_LOG_GATE, reference_log_mask
+from wfe_plugin.generation.scorer import added_scores
+from wfe_plugin.method.bound import LEAST_LOG_GATE
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 from wfe_plugin.option_values import require
@@ -180,7 +181,8 @@ class MRTCriterion(NLLWithWFECriterion):
         options = Namespace(beam=number, sampling=sampling, max_len_a=0, max_len_b=max_length)
         if not bounded or getattr(model, "wfe_head", None) is None:
             options.wfe_decoding = "off"
-            options.wfe_shortlist = 0  # which needs an estimate
+            # Which need an estimate.
+            options.wfe_shortlist, options.wfe_gate_weight, options.wfe_base_rate_weight = 0, None, None
         with evaluated(model):
             generator = self.task.build_generator([model], options)
             if sampling:
@@ -210,7 +212,7 @@ class MRTCriterion(NLLWithWFECriterion):
 
     @torch.no_grad()
     def log_masks(self, model, sample, target: Tensor, sentence: Tensor) -> Tensor:
-        """What decoding adds to log P(y | x) of each candidate (Equation 4): nothing to be learnt from.
+        """What decoding adds to log P(y | x) of each candidate (Equation 4, word reward): nothing to be learnt from.
 
         Args:
             target: (candidates, length)
@@ -219,12 +221,9 @@ class MRTCriterion(NLLWithWFECriterion):
         Returns:
             (candidates,), float32; -inf for a reference that the bound forbids
         """
-        options = self.task.cfg
+        options, _ = DecodingConfig.of(self.task.cfg).resolved([model])
         with evaluated(model):  # as the candidates were drawn
-            bound = bound_of(
-                [model], sample, self.task.target_dictionary, str(options.wfe_decoding), options.wfe_bound_eos
-            )
-        masks = reference_log_mask(bound, target, sentence)
+            masks = added_scores([model], sample, self.task.target_dictionary, options, target, sentence)
         masks = masks.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)
         # What was drawn is possible; by rounding, a budget may be found spent nevertheless.
         drawn = torch.ones_like(sentence, dtype=torch.bool)

@@ -8,7 +8,8 @@ from fairseq import utils
 from fairseq.sequence_generator import EnsembleModel
 from torch import Tensor
 
-from wfe_plugin.generation.alternatives import Alternatives
+from wfe_plugin.errors import UserError
+from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.shortlist import choose_words
 from wfe_plugin.method.best_words import best_words
 from wfe_plugin.method.bound import (
@@ -23,6 +24,7 @@ from wfe_plugin.method.bound import (
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.method.ngram_blocking import repeating_words
 from wfe_plugin.method.penalties import cap_log_mask, penalize
+from wfe_plugin.models.wfe_model import corresponding_words
 
 # Keys under which the generator hands the user's wishes for a batch to
 # `forward_encoder`, beside the inputs of the encoder.
@@ -49,6 +51,7 @@ class EncodedBatch(NamedTuple):
     bound: Optional[FrequencyBound]  # of the sentences that are left; None: no bound
     prefix_tokens: Optional[Tensor]  # (sentences left, length)
     constraint_tokens: Optional[Tensor]  # (sentences left, number)
+    outside: Optional[Tensor] = None  # (sentences left, vocabulary), True at words that the source lacks
     # The search's vocabulary, ascending; None: all words. All word indices of the
     # search, the prefix included, are places in this list.
     words: Optional[Tensor] = None
@@ -59,7 +62,8 @@ class EncodedBatch(NamedTuple):
             None if words is None else words[sentences] for words in (self.prefix_tokens, self.constraint_tokens)
         )
         bound = self.bound and select_sentences(self.bound, sentences)
-        return self._replace(bound=bound, prefix_tokens=prefix, constraint_tokens=constraints)
+        outside = None if self.outside is None else self.outside[sentences]
+        return self._replace(bound=bound, outside=outside, prefix_tokens=prefix, constraint_tokens=constraints)
 
 
 class BoundedEnsemble(EnsembleModel):
@@ -70,35 +74,24 @@ class BoundedEnsemble(EnsembleModel):
 
     Args:
         models: models with a WFE head; any models for the oracle and for `off`
-        pad, eos: indices of these symbols in the target dictionary
-        decoding: one of DECODING_MODES, or `off`: no bound
-        bound_eos: bound EOS as any other word
-        alternatives: what else is to be done against repetition at each step; its
-            ranking of outputs is the generator's business
-        shortlist: search among so many words of each sentence of a batch only,
-            those that are estimated to occur most; 0 means among all words
+        dictionary: of the target
+        options: resolved; the ranking of outputs is the generator's business
+        no_repeat_ngram_size: 0: n-grams may repeat
     """
 
-    def __init__(
-        self,
-        models,
-        pad: int,
-        eos: int,
-        decoding: str = "full",
-        bound_eos: bool = False,
-        alternatives: Alternatives = Alternatives(),
-        shortlist: int = 0,
-    ):
+    def __init__(self, models, dictionary, options: DecodingConfig, no_repeat_ngram_size: int = 0):
         super().__init__(models)
-        self.pad = pad
-        self.eos = eos
-        self.decoding = decoding
-        self.bound_eos = bound_eos
-        self.alternatives = alternatives
-        self.ignored_words = None
-        if alternatives.ignored_words:
-            self.ignored_words = torch.tensor(alternatives.ignored_words)
-        self.shortlist = shortlist
+        self.pad, self.eos, self.unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
+        self.options = options
+        self.decoding = options.wfe_decoding
+        self.bound_eos = options.wfe_bound_eos
+        self.shortlist = options.wfe_shortlist
+        self.no_repeat_ngram_size = no_repeat_ngram_size
+        self.exempt_words = words_of_option("--exempt-words", options.exempt_words, dictionary)
+        self.ignored_words = words_of_option("--ignore-when-blocking", options.ignore_when_blocking, dictionary)
+        self.target_of_source = None
+        if options.out_of_source_penalty > 0:
+            self.target_of_source = corresponding_words(self.single_model.encoder.dictionary, dictionary)
         # How many words of each hypothesis the search is shown beside the special
         # symbols; 0: all. The generator sets it for each batch.
         self.candidates_wanted = 0
@@ -118,6 +111,8 @@ class BoundedEnsemble(EnsembleModel):
         encoder_outs = super().forward_encoder(net_input)
         sentences = torch.arange(source.size(0), device=source.device)
         encoded = EncodedBatch(encoder_outs, sentences, None, prefix, constraints)
+        if self.target_of_source is not None:
+            encoded = encoded._replace(outside=self.outside_source(source))
         if self.decoding == "off":
             return encoded
         if self.decoding == "oracle":
@@ -139,6 +134,7 @@ class BoundedEnsemble(EnsembleModel):
         words = choose_words(estimate.a_hat, self.shortlist, always)
         return encoded._replace(
             words=words,
+            outside=None if encoded.outside is None else encoded.outside[:, words],
             bound=select_words(encoded.bound, words),
             prefix_tokens=prefix if prefix is None else torch.searchsorted(words, prefix),
         )
@@ -160,7 +156,32 @@ class BoundedEnsemble(EnsembleModel):
             unbounded=None if self.bound_eos else self.eos,
             minimum_budget=self.minimum_budget(estimate.r, prefix, constraints),
             floor=self.floor(estimate.r, constraints),
+            calibration=self.options.calibration,
+            log_base_rate=self.average_log_base_rate(),
+            # Under Equation 4 as it stands, the unknown word is a word like any other.
+            exempt=() if self.options.calibration.is_equation_4 else (self.pad, self.unk),
         )
+
+    def average_log_base_rate(self) -> Optional[Tensor]:
+        """log of the mean base rate, (vocabulary,); None unless it is asked for and all models have one."""
+        if self.options.wfe_base_rate_weight == 0:
+            return None
+        found = [getattr(model, "log_base_rate", lambda: None)() for model in self.models]
+        if any(log_rate is None for log_rate in found):
+            return None
+        return torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))
+
+    def outside_source(self, source: Tensor) -> Tensor:
+        """True at words that a source lacks, but for special symbols and exempt words; (sentences, vocabulary)."""
+        words = self.target_of_source.to(source.device)[source]
+        outside = torch.ones(
+            len(source), len(self.single_model.decoder.dictionary), dtype=torch.bool, device=source.device
+        )
+        outside.scatter_(1, words.masked_fill(words < 0, self.unk), False)
+        outside[:, [self.pad, self.eos, self.unk]] = False
+        if self.exempt_words is not None:
+            outside[:, self.exempt_words] = False
+        return outside
 
     def average_estimate(self, encoder_outs, source: Tensor) -> FrequencyEstimate:
         estimates = [
@@ -224,6 +245,7 @@ class BoundedEnsemble(EnsembleModel):
         keep = torch.searchsorted(known, left)
         return encoded._replace(
             bound=encoded.bound and select_sentences(encoded.bound, keep),
+            outside=select(encoded.outside, keep),
             prefix_tokens=select(encoded.prefix_tokens, keep),
             constraint_tokens=select(encoded.constraint_tokens, keep),
         )
@@ -239,7 +261,7 @@ class BoundedEnsemble(EnsembleModel):
         else:
             scores, attention = super().forward_decoder(tokens, encoded.encoder_outs, incremental_states, temperature)
             normalize = None
-        if self.alternatives.coverage_penalty > 0 and attention is None:
+        if self.options.coverage_penalty > 0 and attention is None:
             raise ValueError("--coverage-penalty needs the model's attention to the source, and this model shows none")
         if self.candidates_wanted > 0:
             return self.best_candidates(scores, generated, encoded, normalize), attention
@@ -321,25 +343,50 @@ class BoundedEnsemble(EnsembleModel):
         """
         # Where one word's logit is too large, or no number, all words of a softmax are NaN.
         refuse_nan(lprobs[:, self.eos], "scores of words")
-        if generated.size(1) > 0 and self.alternatives.penalizes_words:
-            self.penalize_words(lprobs, generated)
+        if generated.size(1) > 0 and self.penalizes_words:
+            self.penalize_words(lprobs, generated, encoded)
         if encoded.bound is not None:
             lprobs = add_log_mask(lprobs, encoded.bound, generated)
-        if generated.size(1) > 0 and self.alternatives.word_cap > 0:
+        if self.options.word_reward != 0:
+            ending = lprobs[:, self.eos].clone()
+            lprobs.add_(self.options.word_reward)[:, self.eos] = ending
+        if encoded.outside is not None:
+            sentences = lprobs.unflatten(0, (encoded.outside.size(0), -1))
+            sentences.sub_(self.options.out_of_source_penalty * encoded.outside.unsqueeze(1).type_as(lprobs))
+        if generated.size(1) > 0 and self.options.word_cap > 0:
             self.cap_words(lprobs, generated, encoded)
-        if self.alternatives.no_repeat_ngram_size > 0:
+        if self.no_repeat_ngram_size > 0:
             self.block_ngrams(lprobs, generated, encoded)
         return lprobs
 
-    def penalize_words(self, lprobs: Tensor, generated: Tensor) -> None:
+    @property
+    def penalizes_words(self) -> bool:
+        options = self.options
+        return options.repetition_penalty != 1.0 or options.frequency_penalty != 0.0 or options.presence_penalty != 0.0
+
+    def places(self, words: Optional[Tensor], encoded: EncodedBatch) -> Optional[Tensor]:
+        """Where words of an option stand in the search's vocabulary."""
+        if words is None or encoded.words is None:
+            return words
+        return torch.isin(encoded.words, words.to(encoded.words.device)).nonzero().view(-1)
+
+    def is_exempt(self, generated: Tensor, encoded: EncodedBatch) -> Tensor:
+        """True at words that may be said as often as the model likes, (rows, words so far)."""
+        exempt = generated.eq(self.eos)
+        words = self.places(self.exempt_words, encoded)
+        return exempt if words is None else exempt | torch.isin(generated, words.to(generated.device))
+
+    def penalize_words(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> None:
+        before = lprobs.gather(1, generated)
         penalized = penalize(
-            lprobs.gather(1, generated),
+            before,
             occurrences(generated),
-            self.alternatives.repetition_penalty,
-            self.alternatives.frequency_penalty,
-            self.alternatives.presence_penalty,
+            self.options.repetition_penalty,
+            self.options.frequency_penalty,
+            self.options.presence_penalty,
         )
-        lprobs.scatter_(1, generated, penalized.type_as(lprobs))
+        exempt = self.is_exempt(generated, encoded)
+        lprobs.scatter_(1, generated, before.where(exempt, penalized.type_as(lprobs)))
 
     def cap_words(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> None:
         """Forbid words that were said as often as they may be.
@@ -356,19 +403,16 @@ class BoundedEnsemble(EnsembleModel):
         if constraints is not None:
             floor = times_in(constraints, generated).clamp(max=1) * LAST_RESORT
         counts = occurrences(generated)
-        mask = cap_log_mask(counts, self.alternatives.word_cap, minimum, floor)
-        mask = mask.masked_fill(generated.eq(self.eos), 0.0)
+        mask = cap_log_mask(counts, self.options.word_cap, minimum, floor)
+        mask = mask.masked_fill(self.is_exempt(generated, encoded), 0.0)
         capped = lprobs.gather(1, generated) + mask
         lprobs.scatter_(1, generated, capped.type_as(lprobs))
 
     def block_ngrams(self, lprobs: Tensor, generated: Tensor, encoded: EncodedBatch) -> None:
         """Forbid what would repeat an n-gram, but never EOS or a forced word."""
-        ignored = self.ignored_words
-        if ignored is not None:
-            ignored = ignored.to(generated.device)
-            if encoded.words is not None:
-                ignored = torch.isin(encoded.words, ignored).nonzero().view(-1)
-        blocked = repeating_words(generated, self.alternatives.no_repeat_ngram_size, self.pad, ignored)
+        ignored = self.places(self.ignored_words, encoded)
+        ignored = None if ignored is None else ignored.to(generated.device)
+        blocked = repeating_words(generated, self.no_repeat_ngram_size, self.pad, ignored)
         allowed = [torch.full_like(generated[:, :1], self.eos)]
         step = generated.size(1)
         prefix = encoded.prefix_tokens
@@ -379,6 +423,18 @@ class BoundedEnsemble(EnsembleModel):
         for words in allowed:
             blocked = blocked.masked_fill(times_in(words, blocked) > 0, self.pad)
         lprobs.scatter_(1, blocked, float("-inf"))
+
+
+def words_of_option(option: str, text: str, dictionary) -> Optional[Tensor]:
+    """The indices of words that an option names; None if it names none."""
+    words = text.split()
+    unknown = [word for word in words if word not in dictionary]
+    if unknown:
+        raise UserError(
+            f"{option}: not in the target dictionary: {' '.join(unknown)}; "
+            "write them as they are there (in lower case, for example, or BPE pieces with @@)"
+        )
+    return torch.tensor([dictionary.index(word) for word in words]) if words else None
 
 
 def times_in(words: Tensor, candidates: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Optional
 
 import torch
@@ -11,7 +10,6 @@ from fairseq import search, utils
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from wfe_plugin.generation.alternatives import Alternatives
 from wfe_plugin.generation.ensemble import (
     CONSTRAINT_TOKENS,
     ENCODED,
@@ -20,6 +18,7 @@ from wfe_plugin.generation.ensemble import (
     BoundedEnsemble,
     EncodedBatch,
 )
+from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.search import MinimumLength, WatchedSearch
 from wfe_plugin.generation.shortlist import DecoderOutput, shortened_outputs
 from wfe_plugin.method.coverage import coverage_penalty, length_penalty
@@ -35,13 +34,7 @@ class WFESequenceGenerator(SequenceGenerator):
     and besides:
 
     Args:
-        decoding: `full` (the paper), `strict` (the same with smaller budgets),
-            `bound` (only r̂), `gate` (only ĝ), `oracle` (budgets are the true
-            frequencies in the batch's target) or `off` (no bound)
-        bound_eos: bound EOS as any other word; by default it is exempt
-        alternatives: what else is to be done against repetition; the size of
-            n-grams is fairseq's argument
-        shortlist: search among so many words of each sentence only; 0: among all
+        options: resolved
         print_alignment: `hard` or `soft`: add alignments from the attention
     """
 
@@ -50,10 +43,7 @@ class WFESequenceGenerator(SequenceGenerator):
         models,
         tgt_dict,
         *,
-        decoding: str = "full",
-        bound_eos: bool = False,
-        alternatives: Alternatives = Alternatives(),
-        shortlist: int = 0,
+        options: DecodingConfig,
         min_len: int = 1,
         no_repeat_ngram_size: int = 0,
         search_strategy: Optional[search.Search] = None,
@@ -61,16 +51,7 @@ class WFESequenceGenerator(SequenceGenerator):
         **kwargs,
     ):
         search_strategy = search_strategy or search.BeamSearch(tgt_dict)
-        alternatives = replace(alternatives, no_repeat_ngram_size=no_repeat_ngram_size)
-        ensemble = BoundedEnsemble(
-            models,
-            pad=tgt_dict.pad(),
-            eos=tgt_dict.eos(),
-            decoding=decoding,
-            bound_eos=bound_eos,
-            alternatives=alternatives,
-            shortlist=shortlist,
-        )
+        ensemble = BoundedEnsemble(models, tgt_dict, options, no_repeat_ngram_size)
         super().__init__(
             ensemble,
             tgt_dict,
@@ -80,15 +61,15 @@ class WFESequenceGenerator(SequenceGenerator):
             **kwargs,
         )
         self.repeat_ngram_blocker = MinimumLength(min_len, self.eos)
-        self.oracle = decoding == "oracle"
-        if shortlist > 0:
+        self.oracle = options.wfe_decoding == "oracle"
+        if options.wfe_shortlist > 0:
             self.outputs = [DecoderOutput(model.decoder) for model in models]
             # With fewer words a search could not fill its beam, or draw from the best.
             drawn = getattr(search_strategy, "sampling_topk", 0)
-            ensemble.shortlist = max(shortlist, 2 * self.beam_size + 1, drawn)
+            ensemble.shortlist = max(options.wfe_shortlist, 2 * self.beam_size + 1, drawn)
         self.print_alignment = print_alignment
-        self.alternatives = alternatives
-        if print_alignment is not None or alternatives.coverage_penalty > 0:
+        self.options = options
+        if print_alignment is not None or options.coverage_penalty > 0:
             for model in models:
                 show_attention(model.decoder)
 
@@ -132,7 +113,7 @@ class WFESequenceGenerator(SequenceGenerator):
                 "no output within the maximum length meets the constraints of a "
                 "sentence; allow longer ones with --max-len-b"
             )
-        if self.alternatives.ranks_outputs:
+        if self.options.coverage_penalty > 0 or self.options.gnmt_length_penalty is not None:
             source_length = net_input["src_tokens"].ne(self.pad).sum(dim=1)
             return [self.ranked(hypotheses, length) for hypotheses, length in zip(finalized, source_length)]
         return finalized
@@ -173,8 +154,8 @@ class WFESequenceGenerator(SequenceGenerator):
         """The outputs of one sentence by the score of Wu et al. (2016)."""
         scores = torch.stack([h["score"] for h in hypotheses]).float()
         alpha, beta = (
-            self.alternatives.gnmt_length_penalty,
-            self.alternatives.coverage_penalty,
+            self.options.gnmt_length_penalty,
+            self.options.coverage_penalty,
         )
         if alpha is not None:
             log_p = torch.stack([h["positional_scores"].sum() for h in hypotheses])

@@ -1,43 +1,58 @@
 """Scoring given outputs as the bounded search would score them."""
 
+from typing import Optional
+
 import torch
 from fairseq.sequence_scorer import SequenceScorer
+from torch import Tensor
 
 from wfe_plugin.generation.ensemble import BoundedEnsemble
-from wfe_plugin.method.bound import FrequencyBound, reference_log_mask
+from wfe_plugin.generation.options import DecodingConfig
+from wfe_plugin.method.bound import reference_log_mask
 
 
-def bound_of(models, sample, dictionary, decoding: str, bound_eos: bool) -> FrequencyBound:
-    """The bound under which the sentences of a batch would be decoded."""
-    ensemble = BoundedEnsemble(models, dictionary.pad(), dictionary.eos(), decoding, bound_eos)
-    encoder_input = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}
-    return ensemble.forward_encoder(encoder_input).bound
+def added_scores(
+    models, sample, dictionary, options: DecodingConfig, target: Tensor, sentence: Optional[Tensor] = None
+) -> Tensor:
+    """What decoding adds to the log-probabilities of the words of given outputs: mask and word reward.
+
+    Args:
+        options: resolved
+        target: (outputs, length), each with its EOS
+        sentence: (outputs,), which sentence of the batch each is of; None: one output per sentence
+
+    Returns:
+        (outputs, length), float32; anything at padding
+    """
+    added = options.word_reward * target.ne(dictionary.eos()).float()
+    if options.wfe_decoding == "off":
+        return added
+    inputs = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}
+    bound = BoundedEnsemble(models, dictionary, options).forward_encoder(inputs).bound
+    return added + reference_log_mask(bound, target, sentence)
 
 
 class WFESequenceScorer(SequenceScorer):
     """Adds the log-mask of Equation 4 to the scores of the reference.
 
-    An output that the bound forbids has the score -inf.
+    The word reward is added as well. An output that the bound forbids has the score -inf.
 
     Args:
-        decoding: `full`, `strict`, `bound` or `gate`
-        bound_eos: bound EOS as any other word
+        options: resolved; of the rules of a step only the word reward
     """
 
-    def __init__(self, tgt_dict, *, decoding: str, bound_eos: bool, **kwargs):
+    def __init__(self, tgt_dict, *, options: DecodingConfig, **kwargs):
         super().__init__(tgt_dict, **kwargs)
         self.dictionary = tgt_dict
-        self.decoding = decoding
-        self.bound_eos = bound_eos
+        self.options = options
 
     @torch.no_grad()
     def generate(self, models, sample, **kwargs):
         hypotheses = super().generate(models, sample, **kwargs)
-        bound = bound_of(models, sample, self.dictionary, self.decoding, self.bound_eos)
-        masks = reference_log_mask(bound, sample["target"])
-        for mask, target, (hypothesis,) in zip(masks, sample["target"], hypotheses):
-            mask = mask[target.ne(self.pad)]
-            scores = hypothesis["positional_scores"] + mask
+        target = sample["target"]
+        added = added_scores(models, sample, self.dictionary, self.options, target)
+        for mask, words, (hypothesis,) in zip(added, target, hypotheses):
+            scores = hypothesis["positional_scores"] + mask[words.ne(self.pad)]
             hypothesis["positional_scores"] = scores
             hypothesis["score"] = scores.sum() / scores.numel()
         return hypotheses

@@ -1,13 +1,13 @@
 """Summarization with word-frequency estimation, for all of fairseq's commands."""
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 from fairseq.data.encoders import TOKENIZER_REGISTRY
-from fairseq.dataclass import ChoiceEnum
 from fairseq.models import (
     ARCH_MODEL_REGISTRY,
     MODEL_REGISTRY,
@@ -16,48 +16,21 @@ from fairseq.models import (
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
-from wfe_plugin.generation.alternatives import (
-    Alternatives,
-    AlternativesConfig,
-    requested_alternatives,
-)
+from wfe_plugin.errors import UserError
 from wfe_plugin.generation.generator import WFESequenceGenerator
+from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.scorer import WFESequenceScorer
 from wfe_plugin.generation.shortlist import output_layer_name
 from wfe_plugin.generation.values import refuse_impossible_values
-from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.models.wfe_model import WFEModel
 from wfe_plugin.option_values import require
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass
-class SummarizationWFEConfig(AlternativesConfig, TranslationConfig):
-    wfe_decoding: ChoiceEnum([*DECODING_MODES, "off"]) = field(
-        default="full",
-        metadata={
-            "help": "full: the paper's decoding; strict: the same, but a word comes "
-            "again only as far as the estimated frequency itself allows, not its upper "
-            "bound; bound: only the upper bound on frequencies; gate: only the occurrence "
-            "gate; oracle: bounds are the true frequencies in the reference, to see what a perfect estimate would give, "
-            "also for models without WFE; off: no bound, likewise, and without any other "
-            "option against repetition fairseq's own decoding"
-        },
-    )
-    wfe_bound_eos: bool = field(
-        default=False,
-        metadata={
-            "help": "bound the end-of-sentence symbol as any other word; by default "
-            "it is exempt, so that ending costs no more than the model says"
-        },
-    )
-    wfe_shortlist: int = field(
-        default=0,
-        metadata={
-            "help": "search among so many words of each sentence of a batch only, those "
-            "that are estimated to occur most: several times faster with a large "
-            "vocabulary; 0 means among all words"
-        },
-    )
+class SummarizationWFEConfig(DecodingConfig, TranslationConfig):
+    """fairseq's options of translation, and those of decoding within estimated frequencies."""
 
 
 class UnknownWords(ValueError, RuntimeError):
@@ -70,6 +43,7 @@ class SummarizationWFETask(TranslationTask):
 
     cfg: SummarizationWFEConfig
     has_estimate: Optional[bool] = None  # whether the model has that was built last
+    told: Optional[str] = None  # what was said last of how models are decoded
 
     @classmethod
     def load_dictionary(cls, filename):
@@ -198,13 +172,16 @@ class SummarizationWFETask(TranslationTask):
         `--eval-bleu-args '{"wfe_decoding": "bound"}'`.
         """
         refuse_impossible_values(args, len(self.target_dictionary))
-        decoding = getattr(args, "wfe_decoding", self.cfg.wfe_decoding)
-        bound_eos = getattr(args, "wfe_bound_eos", self.cfg.wfe_bound_eos)
-        shortlist = getattr(args, "wfe_shortlist", self.cfg.wfe_shortlist)
-        alternatives = requested_alternatives(self.cfg, args, self.target_dictionary)
-        refuse_shortlists_that_cannot_work(shortlist, models, args, decoding)
+        options = DecodingConfig.of(args, self.cfg)
+        options.validate()
+        options, decoded = options.resolved(models)
+        if decoded != self.told:  # once, not for every batch of minimum risk training
+            logger.info(decoded)
+            self.told = decoded
+        refuse_impossible_ngrams(args, options)
+        refuse_shortlists_that_cannot_work(options, models, args)
         refuse_other_language_models((extra_gen_cls_kwargs or {}).get("lm_model"))
-        unchanged = decoding == "off" and not alternatives.options()
+        unchanged = options.wfe_decoding == "off" and not rules_of(options, args)
         if unchanged or seq_gen_cls is not None:
             return super().build_generator(
                 models,
@@ -213,74 +190,85 @@ class SummarizationWFETask(TranslationTask):
                 extra_gen_cls_kwargs=extra_gen_cls_kwargs,
                 prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
             )
-        refuse_what_cannot_work(models, args, decoding, alternatives, prefix_allowed_tokens_fn)
-        print_alignment = getattr(args, "print_alignment", None)
+        refuse_what_cannot_work(models, args, options, prefix_allowed_tokens_fn)
         if getattr(args, "score_reference", False):
-            return WFESequenceScorer(self.target_dictionary, decoding=decoding, bound_eos=bound_eos)
+            return WFESequenceScorer(self.target_dictionary, options=options)
+        print_alignment = getattr(args, "print_alignment", None)
         return super().build_generator(
             models,
             args,
             seq_gen_cls=WFESequenceGenerator,
             extra_gen_cls_kwargs={
                 **(extra_gen_cls_kwargs or {}),
-                "decoding": decoding,
-                "bound_eos": bound_eos,
-                "alternatives": alternatives,
-                "shortlist": shortlist,
+                "options": options,
                 "print_alignment": print_alignment,
             },
         )
 
 
-def refuse_what_cannot_work(models, args, decoding, alternatives: Alternatives, prefix_allowed_tokens_fn) -> None:
+def rules_of(options: DecodingConfig, args) -> list[str]:
+    """The options beside the mask that change outputs, fairseq's included."""
+    size = getattr(args, "no_repeat_ngram_size", 0)
+    return options.rules() + ([f"--no-repeat-ngram-size {size}"] if size else [])
+
+
+def refuse_what_cannot_work(models, args, options: DecodingConfig, prefix_allowed_tokens_fn) -> None:
     """Refuse, at the start, combinations that could only fail later."""
-    if decoding not in (*DECODING_MODES, "off"):
-        raise ValueError(f"--wfe-decoding {decoding} is not known; choose one of {', '.join(DECODING_MODES)}, off")
-    refuse_models_that_lack_something(models, decoding, alternatives)
-    against_repetition = alternatives.options()
+    if options.coverage_penalty > 0 and any(getattr(m.decoder, "attention", m) is None for m in models):
+        raise UserError("--coverage-penalty needs the attention to the source, but the model has none")
+    rules = rules_of(options, args)
     stock = "use --wfe-decoding off"
-    if against_repetition:
-        stock += f" without {', '.join(against_repetition)}"
+    if rules:
+        stock += f" without {', '.join(rules)}"
     if getattr(args, "score_reference", False):
-        if against_repetition:
-            raise ValueError(
-                "--score-reference scores given summaries, and nothing is searched for: "
-                f"leave out {', '.join(against_repetition)}"
+        rules = [rule for rule in rules if not rule.startswith("--word-reward")]
+        if rules:
+            raise UserError(
+                f"--score-reference scores given summaries, and nothing is searched for: leave out {', '.join(rules)}"
             )
-        if decoding == "oracle":
-            raise ValueError(
+        if options.wfe_decoding == "oracle":
+            raise UserError(
                 "--score-reference with --wfe-decoding oracle: a reference is always "
                 "within its own frequencies; use --wfe-decoding off for the same scores"
             )
         if getattr(args, "print_alignment", None):
-            raise ValueError("--print-alignment is of generated text; with --score-reference, use --wfe-decoding off")
+            raise UserError("--print-alignment is of generated text; with --score-reference, use --wfe-decoding off")
     if getattr(args, "match_source_len", False):
-        raise ValueError(
+        raise UserError(
             "--match-source-len fixes the length of the output, for which the words that "
             f"are allowed may not suffice; {stock}"
         )
     if prefix_allowed_tokens_fn is not None or getattr(args, "prefix_allowed_tokens_fn", None) is not None:
-        raise ValueError(f"prefix_allowed_tokens_fn may leave only words that are not allowed any more; {stock}")
+        raise UserError(f"prefix_allowed_tokens_fn may leave only words that are not allowed any more; {stock}")
     min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
     if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
-        raise ValueError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")
+        raise UserError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")
 
 
-def refuse_shortlists_that_cannot_work(shortlist: int, models, args, decoding) -> None:
-    require(shortlist >= 0, "--wfe-shortlist", shortlist, "1 or more, or 0 for all words")
-    if shortlist == 0:
-        return
-    if decoding == "off":
-        raise ValueError(
-            "--wfe-shortlist takes its words from the word-frequency estimate, which --wfe-decoding off does without"
+def refuse_impossible_ngrams(args, options: DecodingConfig) -> None:
+    size, longest = getattr(args, "no_repeat_ngram_size", 0), getattr(args, "max_len_b", 200)
+    require(size >= 0, "--no-repeat-ngram-size", size, "1 or more, or 0 to block none")
+    if getattr(args, "max_len_a", 0) == 0 and size > max(longest, 0):
+        raise UserError(
+            f"--no-repeat-ngram-size {size} is larger than the maximum length, "
+            f"--max-len-b {longest}: nothing could ever be blocked"
         )
+    if options.ignore_when_blocking and size == 0:
+        raise UserError("--ignore-when-blocking exempts words from n-gram blocking: give --no-repeat-ngram-size, too")
+
+
+def refuse_shortlists_that_cannot_work(options: DecodingConfig, models, args) -> None:
+    if options.wfe_shortlist == 0:
+        return
+    if options.wfe_decoding == "off":
+        raise UserError("--wfe-shortlist takes its words from the estimate, and the model has none")
     for option, name in (
         ("--constraints", "constraints"),
         ("--score-reference", "score_reference"),
         ("--lm-path", "lm_path"),
     ):
         if getattr(args, name, None):
-            raise ValueError(f"{option} may ask for words that are not in --wfe-shortlist: leave one out")
+            raise UserError(f"{option} may ask for words that are not in --wfe-shortlist: leave one out")
     for model in models:
         output_layer_name(model.decoder)
 
@@ -311,19 +299,3 @@ def refuse_impossible_bleu(cfg: SummarizationWFEConfig) -> None:
         raise ValueError(
             f"--eval-bleu-detok is {cfg.eval_bleu_detok}; it must be one of {', '.join(sorted(TOKENIZER_REGISTRY))}"
         )
-
-
-def refuse_models_that_lack_something(models, decoding, alternatives: Alternatives) -> None:
-    for number, model in enumerate(models, start=1):
-        which = "the model"
-        if len(models) > 1:
-            which = f"model {number} of the {len(models)} models"
-        has_estimate = getattr(model, "wfe_head", None) is not None
-        if not has_estimate and decoding not in ("oracle", "off"):
-            raise ValueError(
-                f"--wfe-decoding {decoding} needs a word-frequency estimate, but "
-                f"{which} has no WFE sub-model (was it trained with --without-wfe?); "
-                "use --wfe-decoding off"
-            )
-        if alternatives.coverage_penalty > 0 and (getattr(model.decoder, "attention", model) is None):
-            raise ValueError(f"--coverage-penalty needs the attention to the source, but {which} has none")

@@ -351,7 +351,7 @@ class TestWhichGenerator:
         """As on the command line; a caller's own win."""
         task = toy_task(WORDS, wfe_decoding="off", word_cap=2, presence_penalty=0.5)
         generator = task.build_generator([toy_model(task)], Namespace(presence_penalty=0.0))
-        assert generator.alternatives.options() == ["--word-cap 2"]
+        assert generator.options.rules() == ["--word-cap 2"]
 
     def test_nothing_is_searched_differently_by_penalties_without_effect(self):
         """A cap that is never reached: ours is fairseq's search, to the last bit."""
@@ -369,7 +369,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         "options, message",
         [
-            (dict(word_cap=-1), "--word-cap is -1; it must be 1 or more"),
+            (dict(word_cap=-1), "--word-cap is -1; it must be 0 or more"),
             (dict(repetition_penalty=0.9), "--repetition-penalty is 0.9; it must be from 1"),
             (dict(repetition_penalty=-1.0), "--repetition-penalty"),
             (dict(repetition_penalty=float("nan")), "--repetition-penalty is nan"),

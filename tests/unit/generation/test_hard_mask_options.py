@@ -395,18 +395,6 @@ class TestRefused:
         with pytest.raises(ValueError, match="--print-alignment"):
             task.build_generator([toy_model(task)], options)
 
-    def test_model_without_head(self):
-        task = toy_task(WORDS)
-        model = toy_model(task, without_wfe=True)
-        with pytest.raises(ValueError, match="--without-wfe.*--wfe-decoding off"):
-            task.build_generator([model], Namespace())
-
-    def test_mixed_ensemble(self):
-        task = toy_task(WORDS)
-        models = [toy_model(task), toy_model(task, without_wfe=True)]
-        with pytest.raises(ValueError, match="model 2 of the 2 models"):
-            task.build_generator(models, Namespace())
-
     def test_fixed_length(self):
         task = toy_task(WORDS)
         with pytest.raises(ValueError, match="--match-source-len"):
