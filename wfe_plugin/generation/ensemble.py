@@ -166,7 +166,7 @@ class BoundedEnsemble(EnsembleModel):
         """log of the mean base rate, (vocabulary,); None unless it is asked for and all models have one."""
         if self.options.wfe_base_rate_weight == 0:
             return None
-        found = [getattr(model, "log_base_rate", lambda: None)() for model in self.models]
+        found = [model.log_base_rate() for model in self.models]
         if any(log_rate is None for log_rate in found):
             return None
         return torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))

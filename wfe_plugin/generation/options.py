@@ -197,7 +197,7 @@ class DecodingConfig(FairseqDataclass):
             if self.wfe_gate_weight is not None or self.wfe_base_rate_weight is not None:
                 raise UserError("weights of a gate or base rate need a word-frequency estimate: the model has none")
             return self.weighted("off", PAPER), "decoding: off (no word-frequency estimate in the model)"
-        calibrations = [getattr(model, "calibration", None) for model in models]
+        calibrations = [model.calibration for model in models]
         if None in calibrations:
             found, reason = self.weighted("full", PAPER), "the paper's mask: not calibrated"
             if any(calibrations):

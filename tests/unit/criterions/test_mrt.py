@@ -70,10 +70,7 @@ def test_risk_against_literal_loops(decoding, monkeypatch):
     )
     expected = 0.0
     for source, target in zip(SOURCES, TARGETS):
-        search = LiteralSearch(task, copy.deepcopy(model).eval(), source, decoding or "full")
-        if not bounded:
-            search.r_hat = [math.inf] * len(search.r_hat)
-            search.log_g_hat = [0.0] * len(search.log_g_hat)
+        search = LiteralSearch(task, copy.deepcopy(model).eval(), source, decoding or "off")
         candidates = distinct(target, drawn[tuple(source)])
         log_p = [search.score(list(candidate)) for candidate in candidates]
         cost = [1 - sentence_f1("rouge-1", candidate, target) for candidate in candidates]
