@@ -30,7 +30,9 @@ def written_whole(path: Path) -> Iterator[Path]:
         with named(path):
             yield unfinished
         unfinished.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == str(unfinished):
+            error.filename = str(path)
         with suppress(OSError):
             unfinished.unlink()
         raise

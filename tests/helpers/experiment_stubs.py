@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.evaluation import rouge_perl
-from wfe_plugin.experiment import commands
+from wfe_plugin.experiment import commands, run
 from wfe_plugin.experiment.runner import Runner
 
 
@@ -101,7 +101,7 @@ def make_lab(tmp_path, monkeypatch):
         script = write(scripts / name, f"#!{sys.executable}\n" + textwrap.dedent(code))
         script.chmod(0o755)
     monkeypatch.setattr(
-        cli, "Runner", lambda experiment, jobs, overwrite: StubRunner(experiment, jobs, overwrite, scripts)
+        run, "Runner", lambda experiment, jobs, overwrite: StubRunner(experiment, jobs, overwrite, scripts)
     )
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     write(tmp_path / "cats.ini", CONFIG)

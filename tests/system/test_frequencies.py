@@ -44,7 +44,7 @@ def test_frequencies_of_a_checkpoint(tmp_path, capsys, monkeypatch):
     for name in ("model/checkpoint_best.pt", "data/dict.target.txt", "data/test.source-target.target.bin"):
         before = (tmp_path / name).read_bytes()
         assert frequencies.main([*arguments, "--json", str(tmp_path / name)]) == 1
-        assert "is what is to be read; name another file" in capsys.readouterr().err
+        assert "is one of the files to read; name another file" in capsys.readouterr().err
         assert (tmp_path / name).read_bytes() == before
     assert frequencies.main(["--model", str(tmp_path / "x.pt"), "--data", "d"]) == 1
     assert "no such checkpoint" in capsys.readouterr().err

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from wfe_plugin import standard_streams, whole_files
-from wfe_plugin.errors import UserError
-from wfe_plugin.evaluation.evaluate import Evaluation, as_dictionary, as_table, evaluate_files
-from wfe_plugin.evaluation.rouge import IMPLEMENTATIONS
-from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
-from wfe_plugin.pipeline.errors import told
+from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
+from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS
 
 DESCRIPTION = """\
 Score summaries as the literature does, and show how much they repeat themselves
@@ -35,13 +28,8 @@ example:
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="wfe-evaluate",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def build_parser() -> Parser:
+    parser = Parser("wfe-evaluate", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--protocol", required=True, choices=list(PROTOCOLS))
     parser.add_argument(
         "--references",
@@ -71,63 +59,18 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = build_parser().parse_args(arguments)
-    standard_streams.show_any_text()
-    try:
-        inputs = [*options.references, options.hypotheses, *filter(None, [options.versus, options.sources])]
-        refuse_to_replace(options.json, inputs)
-        evaluation = evaluate(options)
-        show(as_table(evaluation), as_dictionary(evaluation), options.json)
-    except (UserError, OSError) as error:  # OSError: no room for temporary files
-        print(f"wfe-evaluate: error: {told(error)}", file=sys.stderr)
-        return 1
-    return 0
+def evaluate(options: argparse.Namespace) -> None:
+    from wfe_plugin.evaluation.evaluate import as_dictionary, as_table, evaluate_files
+
+    systems = [options.hypotheses, *([options.versus] if options.versus else [])]
+    refuse_to_replace(options.json, [*options.references, *systems, *filter(None, [options.sources])])
+    found = evaluate_files(options.references, systems, options.protocol, options.rouge, options.sources)
+    show(as_table(found), as_dictionary(found), options.json)
 
 
-def refuse_to_replace(target: str | None, inputs: Iterable[str | Path]) -> None:
-    """Results must not take the place of what they were made from."""
-    for path in inputs:
-        if target and os.path.exists(target) and os.path.exists(path) and os.path.samefile(target, path):
-            raise UserError(f"--json {target}: is what is to be read; name another file")
-
-
-def show(table: str, content: dict, target: str | None) -> None:
-    """Results for people, for programs or both, as --json says."""
-    if target != "-":
-        with standard_streams.output() as output:
-            print(table, file=output)
-    if target:
-        write_json(content, target)
-
-
-def evaluate(options: argparse.Namespace) -> Evaluation:
-    return evaluate_files(
-        options.references,
-        [options.hypotheses, *([options.versus] if options.versus else [])],
-        options.protocol,
-        options.rouge,
-        getattr(options, "sources", None),
-    )
-
-
-def write_json(content: dict, target: str) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if target == "-":
-        with standard_streams.output() as output:
-            # JSON is UTF-8, whatever the terminal's encoding is.
-            output.buffer.write(text.encode("utf-8", "backslashreplace"))
-        return
-    path = Path(target)
-    try:
-        if path.exists() and not path.is_file():  # such as /dev/stderr
-            path.write_text(text, encoding="utf-8")
-        else:
-            whole_files.write_text(path, text)
-    except OSError as error:
-        raise UserError(
-            f"{target}: cannot be written ({error.strerror}). Name a file in a directory that exists and is writable."
-        ) from None
+def main(argv: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(argv)
+    return run("wfe-evaluate", lambda: evaluate(options))
 
 
 if __name__ == "__main__":

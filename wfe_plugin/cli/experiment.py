@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 
-from wfe_plugin import standard_streams
-from wfe_plugin.evaluation.errors import EvaluationError
-from wfe_plugin.experiment.config import ConfigError, read_experiment
-from wfe_plugin.experiment.lock import alone_in
-from wfe_plugin.experiment.progress import say
-from wfe_plugin.experiment.report import html, markdown
-from wfe_plugin.experiment.report.content import build
-from wfe_plugin.experiment.results import collect
-from wfe_plugin.experiment.runner import Runner
-from wfe_plugin.experiment.steps import StepError
-from wfe_plugin.pipeline.errors import told
+from wfe_plugin.cli.common import Parser, run
 from wfe_plugin.pipeline.options import positive
-from wfe_plugin.pipeline.text import TextError
-from wfe_plugin.whole_files import write_text
 
 DESCRIPTION = """\
 Train what is missing, tune, decode, evaluate and write a report: all systems side by side, ROUGE
@@ -94,13 +81,8 @@ beam, with the first seed. Times are compared within a round; medians and extrem
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="wfe-experiment",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def build_parser() -> Parser:
+    parser = Parser("wfe-experiment", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("config", metavar="CONFIG", help="configuration file, see below")
     parser.add_argument(
         "--jobs",
@@ -114,33 +96,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = build_parser().parse_args(arguments)
-    standard_streams.show_any_text()
-    # A terminated run must end its children like an interrupted one.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        run(options)
-    except (ConfigError, StepError, EvaluationError, TextError, OSError) as error:
-        print(f"wfe-experiment: error: {told(error)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("wfe-experiment: interrupted; the same command continues", file=sys.stderr)
-        return 130
-    return 0
+def main(argv: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(argv)
+    return run("wfe-experiment", lambda: experiment(options), "the same command continues")
 
 
-def run(options: argparse.Namespace) -> None:
-    experiment = read_experiment(options.config)
-    runner = Runner(experiment, options.jobs, options.overwrite)
-    runner.check()
-    with alone_in(experiment.out):
-        runner.run()
-        report = build(collect(runner))
-        for suffix, renderer in ((".md", markdown), (".html", html)):
-            path = experiment.out / f"{experiment.file.stem}{suffix}"
-            write_text(path, renderer.render(report))
-            say(f"report: {path}")
+def experiment(options: argparse.Namespace) -> None:
+    from wfe_plugin.experiment.run import run_experiment
+
+    run_experiment(options.config, options.jobs, options.overwrite)
 
 
 if __name__ == "__main__":

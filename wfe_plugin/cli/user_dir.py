@@ -1,25 +1,23 @@
 """``wfe-user-dir``: print the directory that fairseq's ``--user-dir`` wants."""
 
-import argparse
-import os
+import sys
 
-import wfe_plugin
-
-
-def user_dir() -> str:
-    # Symbolic links stay: fairseq compares this string with the package's own `__path__`.
-    return os.path.dirname(os.path.abspath(wfe_plugin.__file__))
+from wfe_plugin.cli.common import Parser, run
+from wfe_plugin.pipeline.child import user_dir
 
 
-def main(argv=None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="wfe-user-dir",
+def build_parser() -> Parser:
+    return Parser(
+        "wfe-user-dir",
         description="Print the directory of the plugin, and nothing else.",
         epilog='Use: fairseq-train --user-dir "$(wfe-user-dir)" ...',
     )
-    parser.parse_args(argv)
-    print(user_dir())
+
+
+def main(argv=None) -> int:
+    build_parser().parse_args(argv)
+    return run("wfe-user-dir", lambda: print(user_dir()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

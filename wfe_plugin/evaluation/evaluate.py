@@ -63,7 +63,7 @@ def evaluate_files(
         references: one file for each reference that a sentence has
         hypotheses: the system's file, and perhaps another system's to compare it with
         protocol: one of `rouge_protocol.PROTOCOLS`
-        implementation: one of `rouge.IMPLEMENTATIONS`
+        implementation: one of `rouge_protocol.IMPLEMENTATIONS`
         sources: what was summarised; without it nothing is said of where words come from
     """
     # References first: a file of the wrong length is measured against them.

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import rouge_perl, rouge_python
-from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS, Estimate, Protocol
-
-IMPLEMENTATIONS = ("auto", "perl", "python")
+from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, Estimate, Protocol
 
 
 @dataclass(frozen=True)

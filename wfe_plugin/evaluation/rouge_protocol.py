@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 METRICS = ("rouge-1", "rouge-2", "rouge-l")
 MEASURES = ("recall", "precision", "f1")
+IMPLEMENTATIONS = ("auto", "perl", "python")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ import torch
 from fairseq import checkpoint_utils, utils
 
 import wfe_plugin
-from wfe_plugin import plain_errors
-from wfe_plugin.evaluation.confusion import FrequencyReport
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation.confusion import ESTIMATES, TRUE_COUNTS, FrequencyReport
 from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
@@ -29,28 +28,20 @@ def measure_frequencies(model_path: str, data: str, split: str = "test", batch_s
     if path.is_dir():
         path = path / checkpoints.BEST
     if not path.is_file():
-        raise EvaluationError(f"{path}: no such checkpoint")
+        raise UserError(f"{path}: no such checkpoint")
     trained_on = data_directory(checkpoints.load(path))  # which says in plain words what is wrong with it
     if trained_on:
         check_vocabularies(path.absolute(), trained_on, Path(data))
-    try:
-        models, _, task = checkpoint_utils.load_model_ensemble_and_task([str(path)], arg_overrides={"data": str(data)})
-    except Exception as error:  # fairseq has many
-        reason = plain_errors.message(error)
-        if reason is None:
-            raise
-        raise EvaluationError(f"{path} with {data}: {reason}") from None
+    models, _, task = checkpoint_utils.load_model_ensemble_and_task([str(path)], arg_overrides={"data": str(data)})
     (model,) = models
     if getattr(model, "wfe_head", None) is None:
-        raise EvaluationError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")
+        raise UserError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")
     try:
         task.load_dataset(split)
     except FileNotFoundError:
-        raise EvaluationError(f"{data}: holds no binarised {split!r} set") from None
-    except ValueError as error:  # of our task, which says what is wrong with it
-        raise EvaluationError(str(error)) from None
+        raise UserError(f"{data}: holds no binarised {split!r} set") from None
     if task.dataset(split).tgt is None:
-        raise EvaluationError(f"{data}: the {split!r} set has no summaries to compare with")
+        raise UserError(f"{data}: the {split!r} set has no summaries to compare with")
     model.eval()
     use_cuda = torch.cuda.is_available()
     if use_cuda:
@@ -73,3 +64,28 @@ def word_columns(dictionary) -> list[int]:
     """The words of a dictionary: all but fairseq's begin, padding and end. UNK is a word."""
     special = {dictionary.bos(), dictionary.pad(), dictionary.eos()}
     return [index for index in range(len(dictionary)) if index not in special]
+
+
+def as_text(report: FrequencyReport) -> str:
+    return "\n".join(
+        [
+            report.table(),
+            "",
+            f"{report.recall:8.2f} %  of the references' words are estimated to occur (recall)",
+            f"{report.allowed_recall:8.2f} %  of them are allowed by the bound (budget above 0)",
+            f"{report.mean_allowed_words:8.1f}    words are allowed in a sentence, of all words",
+            f"{report.sentences:8}    sentences",
+        ]
+    )
+
+
+def as_dictionary(report: FrequencyReport) -> dict:
+    return {
+        "true_counts": list(TRUE_COUNTS),
+        "estimates": list(ESTIMATES),
+        "matrix": report.matrix.tolist(),
+        "recall": report.recall,
+        "allowed_recall": report.allowed_recall,
+        "mean_allowed_words": report.mean_allowed_words,
+        "sentences": report.sentences,
+    }

@@ -7,8 +7,10 @@ import difflib
 import shlex
 from pathlib import Path
 
+from wfe_plugin.errors import UserError
 
-class ConfigError(Exception):
+
+class ConfigError(UserError):
     """A configuration that cannot be meant; the message names the file and the key."""
 
 

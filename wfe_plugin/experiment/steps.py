@@ -12,10 +12,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import write_json
 
 
-class StepError(Exception):
+class StepError(UserError):
     """An experiment that cannot go on; the message says why and what to do."""
 
 

@@ -16,6 +16,11 @@ OUT_OF_MEMORY = ": is there enough memory?"
 ROOT = Path(os.path.abspath(__file__)).parents[2]  # what wfe_plugin is imported from
 
 
+def user_dir() -> str:
+    """For fairseq's --user-dir. Symbolic links stay: fairseq compares it with the package's own `__path__`."""
+    return str(ROOT / "wfe_plugin")
+
+
 def fairseq_command(name: str) -> list[str]:
     """How to start a fairseq command with the Python that is running."""
     # Not "python -m": that would import from the user's working directory before anything else.

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
 from wfe_plugin import standard_streams
-from wfe_plugin.cli.user_dir import user_dir
-from wfe_plugin.pipeline.child import fairseq_command, run
+from wfe_plugin.pipeline.child import fairseq_command, run, user_dir
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES

@@ -1,8 +1,8 @@
-"""The error for what a user can cause and repair."""
+"""Errors in the words for a user."""
 
+from wfe_plugin.errors import UserError
 
-class PipelineError(ValueError):
-    """Something that the user can repair; the message says what."""
+PipelineError = UserError
 
 
 def told(error: Exception) -> str:

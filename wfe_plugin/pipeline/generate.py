@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wfe_plugin import standard_streams
-from wfe_plugin.cli import evaluate
+from wfe_plugin.evaluation import evaluate
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.evaluation.text_files import read_lines
@@ -24,7 +24,7 @@ from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, ope
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
-from wfe_plugin.whole_files import named
+from wfe_plugin.whole_files import named, write_json
 
 SUMMARIES, NBEST, SCORES = "summaries.txt", "nbest.tsv", "scores.json"
 
@@ -274,19 +274,12 @@ class Generation:
 
     def score(self, directory: Path) -> None:
         """Print and write what wfe-evaluate finds."""
-        options = argparse.Namespace(
-            references=self.references,
-            hypotheses=str(directory / SUMMARIES),
-            versus=None,
-            protocol=self.args.protocol,
-            rouge="auto",
-        )
-        found = evaluate.evaluate(options)
+        found = evaluate.evaluate_files(self.references, [directory / SUMMARIES], self.args.protocol)
         # The name under which the user will find the file.
         systems = [replace(found.systems[0], file=os.path.join(self.args.out, SUMMARIES))]
         found = replace(found, systems=systems)
         standard_streams.say(evaluate.as_table(found))
-        evaluate.write_json(evaluate.as_dictionary(found), str(directory / SCORES))
+        write_json(directory / SCORES, evaluate.as_dictionary(found))
 
     def show(self, done: int) -> None:
         if 10 * done // self.count > 10 * (done - 1) // self.count:

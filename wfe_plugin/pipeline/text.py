@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import named
 
 # A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
@@ -14,7 +15,7 @@ MAX_CHARACTERS = 20_000
 _CONTROL = {code: None for code in [*range(1, 32), *range(127, 160)] if not chr(code).isspace()}
 
 
-class TextError(ValueError):
+class TextError(UserError):
     """Unusable input; the message names the file and, where there is one, the line."""
 
 

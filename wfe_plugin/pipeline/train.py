@@ -16,7 +16,6 @@ from typing import Optional
 
 import torch
 
-from wfe_plugin.cli.user_dir import user_dir
 from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import METRICS
@@ -26,7 +25,7 @@ from wfe_plugin.pipeline import checkpoints, decode
 from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.checkpoints import Epoch
-from wfe_plugin.pipeline.child import ROOT, run
+from wfe_plugin.pipeline.child import ROOT, run, user_dir
 from wfe_plugin.pipeline.display import Display, say
 from wfe_plugin.pipeline.errors import PipelineError, told
 from wfe_plugin.pipeline.options import positive, positive_number, refuse_managed, seed, split_options
