@@ -48,6 +48,7 @@ setup(
         "console_scripts": [
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
             "wfe-experiment = wfe_plugin.cli.experiment:main",
+            "wfe-hf-train = wfe_plugin.cli.hf_train:main",
             "wfe-frequencies = wfe_plugin.cli.frequencies:main",
             "wfe-user-dir = wfe_plugin.cli.user_dir:main",
         ]

@@ -4,7 +4,11 @@
 import torch
 
 import wfe_plugin.huggingface  # noqa: F401  (before transformers, which may find a torchaudio that does not load)
-from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.processors import TemplateProcessing
+from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 # isort: on
 
@@ -53,3 +57,14 @@ def bart_of_fairseq(stock, words: int) -> BartForConditionalGeneration:
     # Theirs has room for longer texts.
     model.model.load_state_dict({name: theirs[name][: len(weights)] for name, weights in mine.items()})
     return model
+
+
+def tiny_tokenizer(words: int = 8, ends: bool = True) -> PreTrainedTokenizerFast:
+    """For words w0, w1 and so on; *ends* says whether a text is given an end, as an encoder wants it."""
+    symbols = ["<s>", "<pad>", "</s>", "<unk>", *(f"w{number}" for number in range(words))]
+    tokenizer = Tokenizer(WordLevel({symbol: number for number, symbol in enumerate(symbols)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    if ends:
+        tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", EOS)])
+    named = dict(bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
