@@ -19,10 +19,12 @@ import torch
 
 from helpers.bad_world import checkpoint, refused
 from helpers.text_sets import write_sets
-from wfe_plugin.cli import evaluate, frequencies
+from wfe_plugin.cli import evaluate, frequencies, train
 from wfe_plugin.cli import experiment as experiment_cli
-from wfe_plugin.pipeline import child, decode, generate, preprocess, train, treat
+from wfe_plugin.pipeline import child, decode, generate, preprocess, training, treat
 from wfe_plugin.pipeline.decode import Hypothesis
+from wfe_plugin.pipeline.record import RECORD
+from wfe_plugin.pipeline.train import planned
 
 # What generate.sh checks before it decodes
 
@@ -50,8 +52,8 @@ def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
     data, model = tmp_path / "data", tmp_path / "model.pt"
     shutil.copytree("data", data)
     torch.save(checkpoint(data), model)
-    record = train.Training(*train.parse(["--data", str(data), "--out", "new", "--preset", "small"])).record
-    (tmp_path / train.RECORD).write_text(json.dumps(record))
+    record = planned(train.parse(["--data", str(data), "--out", "new", "--preset", "small"])).record
+    (tmp_path / RECORD).write_text(json.dumps(record))
     generation = ["--model", str(model), "--out", str(tmp_path / "out")]
     measurement = ["--model", str(model), "--data", str(data)]
     assert generate.main(generation) == frequencies.main(measurement) == 0
@@ -68,7 +70,7 @@ def test_data_prepared_anew(world, tmp_path, capsys, monkeypatch):
     refused(generate.main, generation, message, capsys)
     refused(frequencies.main, measurement, message, capsys)
     assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
-    (tmp_path / train.RECORD).unlink()  # a bare checkpoint
+    (tmp_path / RECORD).unlink()  # a bare checkpoint
     assert generate.main(generation) == 0
 
 
@@ -305,7 +307,7 @@ def test_a_log_that_cannot_grow(world, tmp_path, capsys, monkeypatch):
     def run(command, name, on_line, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(train, "run", run)
+    monkeypatch.setattr(training, "run", run)
     out = tmp_path / "out"
     refused(
         train.main, ["--data", "data", "--out", str(out), "--preset", "small"],

@@ -18,9 +18,11 @@ from fairseq_cli import validate as fairseq_validate
 
 from helpers.bad_world import BAD_CHECKPOINTS, HOSTILE, TASK, refused
 from wfe_plugin import plain_errors
-from wfe_plugin.cli import frequencies
-from wfe_plugin.pipeline import decode, generate, train, treat
+from wfe_plugin.cli import frequencies, train
+from wfe_plugin.pipeline import decode, generate, treat
+from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
+from wfe_plugin.pipeline.train import planned
 from wfe_plugin.tasks.summarization_wfe import SummarizationWFETask
 
 # Checkpoints
@@ -44,8 +46,7 @@ def test_checkpoints_for_resumed_training(world, tmp_path, capsys, name):
     model.mkdir()
     shutil.copy(name, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small"]
-    args, extra = train.parse(arguments)
-    (model / train.RECORD).write_text(json.dumps(train.Training(args, extra).record))
+    (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
     refused(train.main, arguments, "checkpoint1.pt: not a checkpoint that can be loaded", capsys)
 
 
@@ -54,7 +55,7 @@ def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys
     model.mkdir()
     torch.save({**torch.load("good.pt"), "extra_state": {}}, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small"]
-    (model / train.RECORD).write_text(json.dumps(train.Training(*train.parse(arguments)).record))
+    (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
     refused(train.main, arguments, "checkpoint1.pt: tells no epoch or no validation score", capsys)
 
 

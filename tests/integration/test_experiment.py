@@ -14,12 +14,12 @@ import pytest
 from helpers import ROOT
 from helpers.experiment_stubs import write
 from wfe_plugin.cli import experiment as cli
+from wfe_plugin.cli import train
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.config import ConfigError, joined, read_experiment
 from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.runner import Runner
 from wfe_plugin.experiment.steps import Step, StepError
-from wfe_plugin.pipeline import train
 from wfe_plugin.pipeline.errors import told
 
 EXAMPLES = ROOT / "examples"

@@ -13,9 +13,12 @@ from helpers import ROOT
 from helpers.table3_models import SIZES, distributions, encode, tiny
 from helpers.tiny_training import options, prepare
 from helpers.toy import generate, toy_batch, toy_sources, toy_task
+from wfe_plugin.cli import train
+from wfe_plugin.pipeline import fairseq_train
 from wfe_plugin.pipeline import generate as generate_sh
-from wfe_plugin.pipeline import train
 from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.record import Progress
+from wfe_plugin.pipeline.train import planned
 
 WORDS = 8
 each_model = pytest.mark.parametrize("name", SIZES)
@@ -119,8 +122,8 @@ def test_training_and_decoding(data, tmp_path, preset, capfd):
 
 @pytest.mark.parametrize("preset", TABLE3)
 def test_commands_say_nothing_of_wfe(data, preset):
-    training = train.Training(*train.parse(options(data, data.parent / "new", preset=preset)))
-    words = training.command(train.Progress(), None)
+    training = planned(train.parse(options(data, data.parent / "new", preset=preset)))
+    words = fairseq_train.command(training, Progress(), None)
     assert not [word for word in words if word in ("--without-wfe", "--wfe-estimator", "--wfe-only")]
     assert training.record["settings"]["baseline"]
 

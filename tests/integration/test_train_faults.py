@@ -9,10 +9,13 @@ import pytest
 import torch
 
 from helpers.tiny_training import TINY, options, prepare
-from wfe_plugin.pipeline import checkpoints, resuming, train
+from wfe_plugin.cli import train
+from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline import checkpoints, resuming, training
+from wfe_plugin.pipeline.best_epoch import best_by_rouge, read_scores
 from wfe_plugin.pipeline.checkpoints import Epoch
-from wfe_plugin.pipeline.errors import PipelineError
-from wfe_plugin.pipeline.record import read_record
+from wfe_plugin.pipeline.record import Progress, read_record
+from wfe_plugin.pipeline.train import planned
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +24,7 @@ def data(tmp_path_factory):
 
 
 def training_of(data, out, *more, preset="small"):
-    return train.Training(*train.parse(options(data, out, *more, preset=preset)))
+    return planned(train.parse(options(data, out, *more, preset=preset)))
 
 
 # Learning rates that depend on the scores of epochs
@@ -29,7 +32,18 @@ def training_of(data, out, *more, preset="small"):
 
 def test_a_schedule_that_goes_by_scores_goes_on_as_it_would_have(data, tmp_path):
     """Two bad epochs halve the rate; the training is interrupted after each epoch."""
-    schedule = ["--lr", "0.5", "--lr-scheduler", "reduce_lr_on_plateau", "--lr-patience", "1", "--lr-shrink", "0.5"]
+    schedule = [
+        "--optimizer",
+        "adam",
+        "--lr",
+        "0.5",
+        "--lr-scheduler",
+        "reduce_lr_on_plateau",
+        "--lr-patience",
+        "1",
+        "--lr-shrink",
+        "0.5",
+    ]
     for name, parts in (("whole", ["5"]), ("parts", "12345")):
         for epochs in parts:
             own = ["--baseline", "--epochs", epochs, "--patience", "9", "--threads", "1"]
@@ -87,7 +101,7 @@ def test_the_best_epoch_may_be_left_under_that_name_alone(data, tmp_path):
 
 def test_a_damaged_epoch_is_named_with_a_remedy(tmp_path):
     (tmp_path / "checkpoint3.pt").write_text("junk")
-    with pytest.raises(PipelineError, match="checkpoint3.pt.*Without this file, the training goes on"):
+    with pytest.raises(UserError, match="checkpoint3.pt.*Without this file, the training goes on"):
         checkpoints.finished_epochs(tmp_path)
 
 
@@ -134,19 +148,19 @@ def test_a_damaged_record_is_told(spoil, data, tmp_path, capsys):
     path.write_text(json.dumps(spoil(record)))
     torch.save({}, tmp_path / "checkpoint_best.pt")
     assert train.main(options(data, tmp_path, preset="small")) == 1
-    assert f"train: error: {path}: damaged, or changed by hand" in capsys.readouterr().err
+    assert f"wfe-train: error: {path}: damaged, or changed by hand" in capsys.readouterr().err
     arguments = options(data, tmp_path / "new", "--from", str(tmp_path), preset="mrt")
     assert train.main(arguments) == 1
-    assert f"train: error: --from: {path}: damaged, or changed by hand" in capsys.readouterr().err
+    assert f"wfe-train: error: --from: {path}: damaged, or changed by hand" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"1": "x"}', '{"1": null}'])
 def test_damaged_scores_are_found_anew(content, tmp_path):
-    assert train.read_scores(tmp_path / "rouge.json") == {}
+    assert read_scores(tmp_path / "rouge.json") == {}
     (tmp_path / "rouge.json").write_text(content)
-    assert train.read_scores(tmp_path / "rouge.json") == {}
+    assert read_scores(tmp_path / "rouge.json") == {}
     (tmp_path / "rouge.json").write_text('{"1": 20.5}')
-    assert train.read_scores(tmp_path / "rouge.json") == {"1": 20.5}
+    assert read_scores(tmp_path / "rouge.json") == {"1": 20.5}
 
 
 # What happens meanwhile
@@ -164,7 +178,7 @@ def stubbed(monkeypatch):
             meanwhile()
 
         found = iter(epochs)
-        monkeypatch.setattr(train, "run", run)
+        monkeypatch.setattr(training, "run", run)
         monkeypatch.setattr(checkpoints, "finished_epochs", lambda directory: next(found))
         return started
 
@@ -177,15 +191,15 @@ def test_data_that_were_prepared_anew_are_not_trained_on(tmp_path, stubbed):
     settings = data / "treatment.json"
     other = json.loads(settings.read_text())
     other["text"]["train.source"] = "changed"
-    training = training_of(data, tmp_path, preset="paper")
+    begun = training_of(data, tmp_path, preset="paper")
     started = stubbed(
         [[], [Epoch(5, Path("checkpoint5.pt"), 1.0, 0.0)]], lambda: settings.write_text(json.dumps(other))
     )
-    with pytest.raises(PipelineError, match="my data: was prepared anew while a model was trained on it"):
-        training.train(inherit=[])
+    with pytest.raises(UserError, match="my data: was prepared anew while a model was trained on it"):
+        begun.train(inherit=[])
     assert len(started) == 1
-    with pytest.raises(PipelineError, match="was prepared anew"):
-        training.best_by_rouge([])
+    with pytest.raises(UserError, match="was prepared anew"):
+        best_by_rouge(begun, [])
 
 
 def test_a_training_that_ended_in_time_has_ended(data, tmp_path, stubbed):
@@ -194,11 +208,11 @@ def test_a_training_that_ended_in_time_has_ended(data, tmp_path, stubbed):
     out.mkdir()
     save_epoch(out / "checkpoint1.pt", 1, 2.0)
     epochs = [Epoch(1, out / "checkpoint1.pt", 2.0, clock=5.0)]
-    training = training_of(data, out, "--minutes", "0.2")
+    begun = training_of(data, out, "--minutes", "0.2")
     stubbed([[], epochs])
-    assert training.train(inherit=[]) == epochs
-    training.keep(1, epochs)
-    assert not train.Progress.of(epochs).complete(12, 3, training.limit)  # as far as the checkpoint tells
+    assert begun.train(inherit=[]) == epochs
+    begun.keep(1, epochs)
+    assert not Progress.of(epochs).complete(12, 3, begun.limit)  # as far as the checkpoint tells
     assert training_of(data, out, "--minutes", "0.2").already_done()
     assert training_of(data, out, "--minutes", "0.1").already_done()
     assert not training_of(data, out, "--minutes", "0.3").already_done()
@@ -209,9 +223,9 @@ def test_a_closed_pipe_is_not_blamed_on_the_log(data, tmp_path, monkeypatch, cap
     def run(*_, **__):
         raise BrokenPipeError(32, os.strerror(32))
 
-    monkeypatch.setattr(train, "run", run)
+    monkeypatch.setattr(training, "run", run)
     assert train.main(options(data, tmp_path / "model", preset="small")) == 1
-    assert capsys.readouterr().err == "train: error: Broken pipe\n"
+    assert capsys.readouterr().err == "wfe-train: error: Broken pipe\n"
 
 
 def test_a_colon_in_the_name_of_a_model_is_refused(data, tmp_path, capsys):

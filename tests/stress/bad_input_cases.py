@@ -15,11 +15,13 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 from bad_input_world import ACCEPTED, TEXT, World, clear, make  # noqa: E402
 from helpers.bad_world import PLUGIN, TASK  # noqa: E402
 from helpers.tiny_training import TINY, options  # noqa: E402
-from wfe_plugin.pipeline import train  # noqa: E402
+from wfe_plugin.cli import train
+from wfe_plugin.pipeline.record import RECORD  # noqa: E402
+from wfe_plugin.pipeline.train import planned  # noqa: E402
 
 MODULES = {
     "preprocess.sh": "wfe_plugin.pipeline.preprocess",
-    "train.sh": "wfe_plugin.pipeline.train",
+    "train.sh": "wfe_plugin.cli.train",
     "generate.sh": "wfe_plugin.pipeline.generate",
     "treat": "wfe_plugin.pipeline.treat",
     "wfe-evaluate": "wfe_plugin.cli.evaluate",
@@ -193,8 +195,8 @@ def resumed(w: World, kind: str, message: str):
     arguments = [*options(w.data, out, preset="small"), "--", "--cpu", *TINY]
 
     def before():
-        record = train.Training(*train.parse(arguments)).record
-        (make(out) / train.RECORD).write_text(json.dumps(record))
+        record = planned(train.parse(arguments)).record
+        (make(out) / RECORD).write_text(json.dumps(record))
         shutil.copy(w.folder / f"{kind}.pt", out / "checkpoint1.pt")
 
     yield Case("train.sh", f"resumed {kind}", arguments, message, before=before)

@@ -143,9 +143,10 @@ def start_by_fork():
     import fairseq_cli.interactive
     import fairseq_cli.train  # noqa: F401
 
-    from wfe_plugin.pipeline import decode, generate, preprocess, train
+    from wfe_plugin.cli import train
+    from wfe_plugin.pipeline import decode, generate, preprocess, training
 
-    train.run = decode.run = run_forked
+    training.run = decode.run = run_forked
     SCRIPTS.update({f"{module.__name__.split('.')[-1]}.sh": module.main for module in (preprocess, train, generate)})
 
 

@@ -10,7 +10,8 @@ import torch
 
 from helpers import ROOT
 from helpers.tiny_training import TINY, prepare, script_environment
-from wfe_plugin.pipeline import decode, generate, train
+from wfe_plugin.cli import train
+from wfe_plugin.pipeline import decode, generate
 from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.treat import Settings, Treatment
 

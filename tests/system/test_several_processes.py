@@ -12,7 +12,7 @@ import torch
 
 from helpers import ROOT
 from helpers.tiny_training import TINY, options, prepare, script_environment
-from wfe_plugin.pipeline import train
+from wfe_plugin.cli import train
 from wfe_plugin.pipeline.presets import PRESETS
 
 

@@ -15,16 +15,22 @@ import torch
 
 from helpers import ROOT
 from helpers.tiny_training import TINY, options, prepare, script_environment
+from wfe_plugin.cli import train
+from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.pipeline import decode, train
+from wfe_plugin.pipeline import checkpoints, decode, fairseq_train
+from wfe_plugin.pipeline import train as pipeline_train
 from wfe_plugin.pipeline.base_model import BaseModel
+from wfe_plugin.pipeline.best_epoch import best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.decode import Hypothesis
-from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
+from wfe_plugin.pipeline.record import Progress
 from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
+from wfe_plugin.pipeline.train import planned
+from wfe_plugin.pipeline.train_options import MANAGED, check_processes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -138,7 +144,7 @@ def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
     assert json.loads((out / "training.json").read_text())["finished"]["progress"]["last"] == 2
     capsys.readouterr()
     for model, message in (
-        (out, "has word-frequency estimation already"),
+        (out, "has an estimate already"),
         (tmp_path, "no such file"),
     ):
         new = options(data, tmp_path / "new", "--add-wfe", str(model), *own, preset="small")
@@ -190,8 +196,8 @@ def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, t
     [
         (["--preset", "mrt"], "needs --from MODEL"),
         (["--preset", "small", "--from", "model"], "has no --from"),
-        (["--preset", "mrt", "--from", "model", "--estimator", "copying"], "the model is what it is"),
-        (["--preset", "small", "--best-by", "risk"], "--best-by risk: nothing is known of it"),
+        (["--preset", "mrt", "--from", "model", "--estimator", "copying"], "the model stays what it is"),
+        (["--preset", "small", "--best-by", "risk"], "does not measure it"),
     ],
 )
 def test_starts_that_cannot_be_meant_are_refused(data, tmp_path, capsys, wrong, message):
@@ -224,8 +230,8 @@ def test_other_settings_are_refused_in_the_same_directory(killed, data, capsys):
 
 def test_a_directory_is_for_one_training_at_a_time(killed, data, capsys, monkeypatch):
     out, _ = killed
-    with train.Training(*train.parse(options(data, out))).lock():
-        monkeypatch.setattr(train, "LOCK_SECONDS", 0)
+    with pipeline_train.locked(out, ""):
+        monkeypatch.setattr(pipeline_train, "LOCK_SECONDS", 0)
         assert train.main(options(data, out, "--", "--cpu", *TINY)) == 1
     assert "a training is running in this directory" in capsys.readouterr().err
 
@@ -257,21 +263,21 @@ def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
 
 def test_progress():
     epochs = [Epoch(number, Path(), score, 0.0) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
-    progress = train.Progress.of(epochs)
+    progress = Progress.of(epochs)
     assert progress == (6, 4, 4.0, 2, 0.0)
     endless = TimeLimit(None)
     assert progress.complete(15, 2, endless) and progress.complete(6, 9, endless)
     assert not progress.complete(15, 3, endless)
-    assert not train.Progress.of([]).complete(1, 1, endless)
+    assert not Progress.of([]).complete(1, 1, endless)
 
 
 def test_time_limit():
     """Six epochs took 60 seconds, after 100 of another training: a seventh would end at 70."""
-    progress = train.Progress.of([Epoch(6, Path(), 1.0, 160.0)])
+    progress = Progress.of([Epoch(6, Path(), 1.0, 160.0)])
     assert not progress.complete(15, 3, TimeLimit(70.0, before=100.0))
     assert progress.complete(15, 3, TimeLimit(69.0, before=100.0))
     # The first epoch is always trained.
-    assert not train.Progress().complete(15, 3, TimeLimit(0.001))
+    assert not Progress().complete(15, 3, TimeLimit(0.001))
 
 
 def test_fairseq_stops_at_the_limit():
@@ -316,7 +322,7 @@ def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
     arguments = options(data, tmp_path / "model", *more, "--", "--cpu", *TINY, "--wfe-epsilon=-1", preset="small")
     assert train.main(arguments) == 1
     (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith("train: error: fairseq-train") and told.endswith(
+    assert told.startswith("wfe-train: error: fairseq-train") and told.endswith(
         "--wfe-epsilon is -1.0; it must be 0 or more"
     )
 
@@ -332,24 +338,24 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
         return {i: [Hypothesis(0.0, text if i < right else "z")] for i, text in enumerate(references)}
 
     monkeypatch.setattr(decode, "split", split)
-    monkeypatch.setattr(train.checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
-    training = train.Training(*train.parse(options(data, tmp_path, "--best-by", "rouge")))
+    monkeypatch.setattr(checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
+    training = planned(train.parse(options(data, tmp_path, "--best-by", "rouge")))
     epochs = [
         Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)
     ]
-    assert training.best_by_rouge(epochs) == 2
-    assert training.best_by_rouge(epochs) == 2
+    assert best_by_rouge(training, epochs) == 2
+    assert best_by_rouge(training, epochs) == 2
     assert decoded == ["one.pt", "two.pt", "three.pt"]
-    assert "--keep-last-epochs" not in training.command(train.Progress(), None)
+    assert "--keep-last-epochs" not in fairseq_train.command(training, Progress(), None)
 
 
 # What the presets are
 
 
 def command(data, *more, preset="paper", last=0):
-    training = train.Training(*train.parse(options(data, data.parent / "new", *more, preset=preset)))
-    words = training.command(
-        train.Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None
+    training = planned(train.parse(options(data, data.parent / "new", *more, preset=preset)))
+    words = fairseq_train.command(
+        training, Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None
     )
     return dict(zip(words, words[1:])), words
 
@@ -425,11 +431,11 @@ def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
         (["--preset", "small", "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
         (["--preset", "small", "--seed", str(2**32)], "argument --seed: invalid seed value"),
         (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
-        (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be less"),
+        (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be at least 0"),
         (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
-        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline has no word-frequency estimation"),
-        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs has no word-frequency estimation"),
-        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k has no word-frequency estimation"),
+        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline trains no estimate"),
+        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs takes no estimate"),
+        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k takes no estimate"),
     ],
 )
 def test_wrong_options_are_explained(arguments, message, capsys):
@@ -440,14 +446,15 @@ def test_wrong_options_are_explained(arguments, message, capsys):
 
 @pytest.mark.parametrize("option", ["--distributed-init-method", "--nprocs-per-node", "--max-ep", "--lr"])
 def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
-    assert train.main(options(data, tmp_path, "--", option, "1")) == 1
+    with pytest.raises(SystemExit):
+        train.main(options(data, tmp_path, "--", option, "1"))
     assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
 
 
 def test_options_with_similar_names_pass():
-    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], train.MANAGED, "train.sh")
-    with pytest.raises(PipelineError):
-        refuse_managed(["--max-epoch=5"], train.MANAGED, "train.sh")
+    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], MANAGED, "train.sh")
+    with pytest.raises(UserError):
+        refuse_managed(["--max-epoch=5"], MANAGED, "train.sh")
 
 
 def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
@@ -459,16 +466,16 @@ def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"])
 def test_a_job_system_may_start_it_once_on_each_machine(data, monkeypatch, variable):
     monkeypatch.setenv(variable, "2")
-    with pytest.raises(PipelineError, match=f"{variable} is 2.*each would train a model of its own"):
-        train.check_processes(*train.parse(options(data, "out")))
+    with pytest.raises(UserError, match=f"{variable} is 2.*each would train a model of its own"):
+        check_processes(train.parse(options(data, "out")))
     both = ["--machines", "2", "--machine", "1", "--master", "first:29500"]
-    train.check_processes(*train.parse(options(data, "out", *both)))
+    check_processes(train.parse(options(data, "out", *both)))
 
 
 def test_half_precision_needs_a_gpu(data):
-    with pytest.raises(PipelineError, match="--bf16 after --: needs a GPU.*--amp"):
-        train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--bf16")))
-    train.check_processes(*train.parse(options(data, "out", "--", "--cpu", "--amp")))
+    with pytest.raises(UserError, match="--bf16 after --: needs a GPU.*--amp"):
+        check_processes(train.parse(options(data, "out", "--", "--cpu", "--bf16")))
+    check_processes(train.parse(options(data, "out", "--", "--cpu", "--amp")))
 
 
 def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):
@@ -480,6 +487,6 @@ def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):
 def test_a_failing_command_shows_its_last_words():
     lines = []
     script = "import sys; print('one'); sys.stdout.flush(); sys.exit('no such option')"
-    with pytest.raises(PipelineError, match=r"(?s)fairseq-train failed \(exit status 1\):.*no such option"):
+    with pytest.raises(UserError, match=r"(?s)fairseq-train failed \(exit status 1\):.*no such option"):
         run([sys.executable, "-c", script], "fairseq-train", lines.append)
     assert lines == ["one", "no such option"]

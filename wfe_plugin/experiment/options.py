@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from wfe_plugin.experiment.sections import Section
 from wfe_plugin.experiment.steps import StepError
-from wfe_plugin.pipeline import generate, train
+from wfe_plugin.pipeline import generate, train_options
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed, split_options
 
@@ -56,7 +56,7 @@ OWN = {
     },
 }
 # After "--", of fairseq.
-MANAGED = {"preprocess.sh": [], "train.sh": train.MANAGED, "generate.sh": generate.MANAGED}
+MANAGED = {"preprocess.sh": [], "train.sh": train_options.MANAGED, "generate.sh": generate.MANAGED}
 
 
 def read_options(section: Section, key: str, script: str) -> tuple[str, ...]:

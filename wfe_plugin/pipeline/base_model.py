@@ -9,10 +9,11 @@ from typing import Optional
 from fairseq.models import ARCH_MODEL_REGISTRY
 
 import wfe_plugin
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import checkpoints
-from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.record import RECORD, read_record
+from wfe_plugin.pipeline.text import sha256
 
 
 class BaseModel:
@@ -30,7 +31,7 @@ class BaseModel:
         self.settings = self.read_settings()
 
     def refuse(self, reason: str) -> None:
-        raise PipelineError(f"{self.option}: {reason}") from None
+        raise UserError(f"{self.option}: {reason}") from None
 
     def read_settings(self) -> Optional[dict]:
         record = self.checkpoint.with_name(RECORD)
@@ -38,7 +39,7 @@ class BaseModel:
             return None
         try:
             stored = read_record(record)
-        except PipelineError as error:
+        except UserError as error:
             self.refuse(str(error))
         if "finished" not in stored:
             self.refuse(f"the training of {self.checkpoint} is not finished")
@@ -48,15 +49,32 @@ class BaseModel:
         """Seconds that it has been trained; fairseq goes on counting from there."""
         return checkpoints.clock(checkpoints.load(self.checkpoint))
 
+    @property
+    def preset(self) -> Optional[str]:
+        """Whose model it is; None if train.sh knows nothing of it."""
+        return self.settings and self.settings.get("model_preset", self.settings["preset"])
+
+    def identity(self) -> str:
+        """The same after another calibration, which leaves the weights as they are."""
+        return checkpoints.weights_digest(checkpoints.load(self.checkpoint))
+
+    def has_identity(self, noted: str) -> bool:
+        """Whether it is the model that a record names; version 0.1.0 noted the digest of the whole file."""
+        if noted.startswith(checkpoints.WEIGHTS):
+            return noted == self.identity()
+        return noted == sha256(str(self.checkpoint))
+
     def check_data(self, data: str) -> None:
         if self.settings and self.settings["data"] != data:
             self.refuse(f"{self.checkpoint} was trained with another --data")
 
-    def check_wfe_can_be_added(self, preset: str) -> None:
-        if self.settings and self.settings.get("model_preset", self.settings["preset"]) != preset:
+    def check_takes_estimate(self, preset: Optional[str]) -> None:
+        if preset and self.preset and self.preset != preset:
             self.refuse(f"{self.checkpoint} was trained with another --preset")
+        if self.preset and not PRESETS[self.preset].takes_wfe:
+            self.refuse(f"the model of --preset {self.preset} takes no estimate")
         if checkpoints.has_wfe(checkpoints.load(self.checkpoint)):
-            self.refuse(f"{self.checkpoint} has word-frequency estimation already")
+            self.refuse(f"{self.checkpoint} has an estimate already")
 
     def model_settings(self) -> dict:
         """What makes the same model again: preset, estimator, and options of fairseq-train.
@@ -72,15 +90,23 @@ class BaseModel:
                 for key in ("model_preset", "baseline", "estimator", "model_options")
                 if key in settings
             }
-        preset = PRESETS[settings["preset"]]
         estimator = None if settings["baseline"] else settings.get("estimator", "paper")
-        options = [*preset.options, *preset.wfe_options(estimator)]
         return {
             "model_preset": settings["preset"],
             "baseline": settings["baseline"],
             **({"estimator": settings["estimator"]} if "estimator" in settings else {}),
-            "model_options": options + options_of_the_model(options, settings["fairseq_options"]),
+            "model_options": self.model_options(estimator),
         }
+
+    def model_options(self, estimator: Optional[str]) -> list[str]:
+        """Options of fairseq-train that make the same model with this estimator, or (None) without."""
+        settings = self.settings
+        if "model_options" in settings:
+            kept = [option for option in settings["model_options"] if option != "--without-wfe"]
+            return [*kept, *PRESETS[self.preset].wfe_options(estimator)]
+        preset = PRESETS[settings["preset"]]
+        options = [*preset.options, *preset.wfe_options(estimator)]
+        return options + options_of_the_model(options, settings["fairseq_options"])
 
 
 def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[str]:
@@ -93,7 +119,7 @@ def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[s
     architecture = parser.parse_known_args([*options, *extra])[0].arch
     wfe_plugin.register()
     if architecture not in ARCH_MODEL_REGISTRY:
-        raise PipelineError(f"--arch {architecture}: is not known")
+        raise UserError(f"--arch {architecture}: is not known")
     ARCH_MODEL_REGISTRY[architecture].add_args(parser)
     _, others = parser.parse_known_args(list(extra))
     found = []

@@ -1,6 +1,7 @@
 """What the pipelines read from fairseq's checkpoints."""
 
 import argparse
+import hashlib
 import re
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ import wfe_plugin
 from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
+WEIGHTS = "weights:"  # how a digest of weights begins
 
 
 class Epoch(NamedTuple):
@@ -84,6 +86,15 @@ def read_epoch(path: Path) -> Epoch:
 def clock(checkpoint: dict) -> float:
     """Seconds that the model has been trained, with what it was trained before this training; 0 if not told."""
     return float((checkpoint.get("extra_state") or {}).get("previous_training_time", 0))
+
+
+def weights_digest(checkpoint: dict) -> str:
+    """Fingerprint of the weights and nothing else."""
+    digest = hashlib.sha256()
+    for name, value in sorted(checkpoint["model"].items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return WEIGHTS + digest.hexdigest()
 
 
 def has_wfe(checkpoint: dict) -> bool:

@@ -5,6 +5,8 @@ import re
 
 from wfe_plugin import standard_streams
 
+LOG = "train.log"
+
 
 class Display:
     """Writes fairseq's output to the log, and what people want to see of it to the terminal."""

@@ -1,15 +1,25 @@
-"""How train.sh trains: the options of fairseq-train that each preset stands for."""
+"""The options of fairseq-train that each preset of train.sh stands for."""
 
 from dataclasses import dataclass
 from typing import Optional
 
+# The estimators by name, the default first; models/ has what they are.
+ESTIMATORS = ("paper", "literal", "copying", "votes")
+# Those that are trained together with the model and decode by Equation 4 as it is.
+JOINT_ESTIMATORS = ("paper", "literal", "copying", "votes")
+
 
 @dataclass(frozen=True)
-class Phase:
+class Stage:
     """Some epochs with one optimizer."""
 
     options: tuple[str, ...]
     last_epoch: Optional[int] = None  # None: to the end
+
+
+def _adam(learning_rate: str, clip_norm: str = "5", *more: str, last_epoch: Optional[int] = None) -> Stage:
+    """torch's fused Adam: fairseq's own takes 0.25 s per update at the paper's sizes, this one 0.05."""
+    return Stage(("--optimizer", "torch_adam", "--lr", learning_rate, "--clip-norm", clip_norm, *more), last_epoch)
 
 
 @dataclass(frozen=True)
@@ -17,24 +27,28 @@ class Preset:
     """A model and how it is trained."""
 
     description: str
-    batch_size: int  # pairs in an update, over all processes together
+    batch_size: int  # pairs per update, over all processes together
     epochs: int
     patience: int  # epochs without a better validation score before training stops
     options: tuple[str, ...]
-    phases: tuple[Phase, ...]
-    takes_wfe: bool = True  # whether its model can have a WFE sub-model
+    stages: tuple[Stage, ...]
+    takes_wfe: bool = True  # whether its model can have an estimate
     trains_further: bool = False  # a trained model, which says what the options of the model are
-    best_by: str = "nll"  # which score of validation chooses and stops, unless train.sh is told otherwise
+    best_by: str = "nll"  # the validation score that chooses and stops, unless train.sh is told otherwise
+    # How an estimate is trained on top of a finished model.
+    estimate: Stage = _adam("0.002")
+    estimate_epochs: int = 6
+    estimate_patience: int = 2
 
     def wfe_options(self, estimator: Optional[str]) -> list[str]:
-        """What tells the model which WFE sub-model it is to have, or (None) that it has none."""
+        """Which estimator the model has; None: it has none."""
         if not self.takes_wfe:
             return []
         return ["--wfe-estimator", estimator] if estimator else ["--without-wfe"]
 
-    def phase(self, epoch: int) -> Phase:
-        """The phase that an epoch (from 1) belongs to."""
-        return next(phase for phase in self.phases if phase.last_epoch is None or epoch <= phase.last_epoch)
+    def stage(self, epoch: int) -> Stage:
+        """The stage that an epoch (from 1) belongs to."""
+        return next(stage for stage in self.stages if stage.last_epoch is None or epoch <= stage.last_epoch)
 
 
 def _sizes(embedding: int, hidden: int, layers: int) -> list[str]:
@@ -55,12 +69,12 @@ _WARMING_UP = ("--adam-betas", "(0.9, 0.98)", "--lr-scheduler", "inverse_sqrt", 
 def _small(description: str, architecture: str, learning_rate: str, *more: str, takes_wfe: bool = False) -> Preset:
     """Another system with the sizes and the training of the preset `small`, as far as they apply."""
     return Preset(
-        description=f"{description}, for a CPU or one GPU and some ten thousand pairs; Adam",
+        description=f"{description}; otherwise as small",
         batch_size=32,
         epochs=12,
         patience=3,
         options=("--arch", architecture),
-        phases=(Phase(("--optimizer", "adam", "--lr", learning_rate, "--clip-norm", "5", *more)),),
+        stages=(_adam(learning_rate, "5", *more),),
         takes_wfe=takes_wfe,
     )
 
@@ -68,23 +82,37 @@ def _small(description: str, architecture: str, learning_rate: str, *more: str, 
 PRESETS = {
     # Table 1 of the paper. It leaves the patience open; three epochs are ours.
     "paper": Preset(
-        description="Table 1 of the paper: five epochs of Adam, then SGD; needs a GPU for a large data set",
+        description="Table 1 of the paper, for a GPU and millions of pairs: five epochs of Adam, then SGD",
         batch_size=256,
         epochs=15,
         patience=3,
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=200, hidden=400, layers=2)),
-        phases=(
-            Phase(("--optimizer", "torch_adam", "--lr", "0.001", "--clip-norm", "10"), last_epoch=5),
-            Phase(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
+        stages=(
+            _adam("0.001", "10", last_epoch=5),
+            Stage(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
         ),
+        estimate=_adam("0.001"),
+        estimate_epochs=2,
+        estimate_patience=1,
+    ),
+    "medium": Preset(
+        description="for one GPU or a patient CPU and 50,000 to a million pairs: two layers, H=320, D=256, Adam",
+        batch_size=64,
+        epochs=8,
+        patience=2,
+        options=("--arch", "wfe_lstm", "--dropout", "0.2", *_sizes(embedding=256, hidden=320, layers=2)),
+        stages=(_adam("0.001", "5", *_HALVING),),
+        estimate=_adam("0.001"),
+        estimate_epochs=3,
+        estimate_patience=1,
     ),
     "small": Preset(
-        description="for a CPU or one GPU and some ten thousand pairs: one layer, H=160, D=128, Adam",
+        description="for a CPU or one GPU and up to 50,000 pairs: one layer, H=160, D=128, Adam",
         batch_size=32,
         epochs=12,
         patience=3,
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=128, hidden=160, layers=1)),
-        phases=(Phase(("--optimizer", "adam", "--lr", "0.002", "--clip-norm", "5")),),
+        stages=(_adam("0.002"),),
     ),
     "transformer-small": _small(
         "a Transformer with two layers, D=128, 4 heads", "wfe_transformer_small", "0.003", *_WARMING_UP, takes_wfe=True
@@ -98,7 +126,7 @@ PRESETS = {
         patience=3,
         # Theirs is a mean over words.
         options=("--arch", "abs", "--average-over", "tokens"),
-        phases=(Phase(("--optimizer", "sgd", "--lr", "0.05", *_HALVING)),),
+        stages=(Stage(("--optimizer", "sgd", "--lr", "0.05", *_HALVING)),),
         takes_wfe=False,
     ),
     "ras-lstm": Preset(
@@ -107,7 +135,7 @@ PRESETS = {
         epochs=15,
         patience=3,
         options=("--arch", "ras_lstm"),
-        phases=(Phase(("--optimizer", "sgd", "--lr", "0.1", "--clip-norm", "10", *_HALVING)),),
+        stages=(Stage(("--optimizer", "sgd", "--lr", "0.1", "--clip-norm", "10", *_HALVING)),),
         takes_wfe=False,
     ),
     "ras-elman": Preset(
@@ -116,7 +144,7 @@ PRESETS = {
         epochs=15,
         patience=3,
         options=("--arch", "ras_elman"),
-        phases=(Phase(("--optimizer", "sgd", "--lr", "0.1", "--clip-norm", "10", *_HALVING)),),
+        stages=(Stage(("--optimizer", "sgd", "--lr", "0.1", "--clip-norm", "10", *_HALVING)),),
         takes_wfe=False,
     ),
     # Nallapati et al. name a learning rate of 0.001. In torch it multiplies Adadelta's own step sizes,
@@ -127,7 +155,7 @@ PRESETS = {
         epochs=15,
         patience=3,
         options=("--arch", "lvt5k"),
-        phases=(Phase(("--optimizer", "adadelta", "--adadelta-rho", "0.95", "--lr", "1", "--clip-norm", "10")),),
+        stages=(Stage(("--optimizer", "adadelta", "--adadelta-rho", "0.95", "--lr", "1", "--clip-norm", "10")),),
         takes_wfe=False,
     ),
     "abs-small": _small("ABS with H=160, D=128", "abs_small", "0.002"),
@@ -135,13 +163,21 @@ PRESETS = {
     "ras-elman-small": _small("RAS-Elman with H=160", "ras_elman_small", "0.002"),
     "lvt2k-small": _small("words-lvt2k-1sent with H=160, D=128", "lvt2k_small", "0.002"),
     "mrt": Preset(
-        description="minimum risk training, of a model of any size that --from names: Adam",
+        description="minimum risk training of the model that --from names, of any size; Adam",
         batch_size=32,
         epochs=3,
         patience=1,
         options=("--criterion", "mrt"),
-        phases=(Phase(("--optimizer", "adam", "--lr", "0.0002", "--clip-norm", "5")),),
+        stages=(_adam("0.0002"),),
         trains_further=True,
         best_by="risk",
     ),
 }
+
+# Without --preset, the first one whose limit is above the number of training pairs.
+LIMITS = {"small": 50_000, "medium": 1_000_000}
+
+
+def preset_for(pairs: int) -> str:
+    """The preset for a training set of that size."""
+    return next((name for name, limit in LIMITS.items() if pairs < limit), "paper")

@@ -5,14 +5,15 @@ import json
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.checkpoints import Epoch
-from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SIDES
 
 RECORD = "training.json"
+VERSION = 2  # of the record; 0.1.0 wrote none
 
 
 class Progress(NamedTuple):
@@ -37,15 +38,16 @@ class Progress(NamedTuple):
 
 
 def read_record(path: Path) -> dict:
-    """`settings`, which must stay the same when a training continues; `vocabularies`; and `finished`, once it is."""
+    """`version`; `settings`, which must stay the same when a training continues; `vocabularies`; `finished`, once it is."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
+        record["version"] = same_type(record.get("version", 1), 1)
         check_settings(record["settings"])
         if "finished" in record:
             check_finished(record["finished"])
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise PipelineError(
-            f"{path}: damaged, or changed by hand: put it back as it was, or remove its directory and train again"
+        raise UserError(
+            f"{path}: damaged, or changed by hand: restore it, or remove its directory and train again"
         ) from None
     return record
 
@@ -92,15 +94,4 @@ def difference(key: str, old: dict, new: dict) -> str:
     """How two settings differ, for people."""
     if key in ("data", "add_wfe", "start_from"):
         return "other data" if key == "data" else "another model"
-    default = "paper" if key == "estimator" else None  # which is not recorded
-    return f"{old.get(key, default)} there, {new.get(key, default)} wanted"
-
-
-def read_scores(path: Path) -> dict[str, float]:
-    """By epoch; nothing if there is no such file, or it is damaged: they are found anew."""
-    try:
-        return {
-            str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
+    return f"{old.get(key)} there, {new.get(key)} wanted"
