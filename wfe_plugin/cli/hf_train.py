@@ -29,7 +29,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--out", metavar="FILE", help="file to write (default: wfe.safetensors in the model's directory)"
     )
-    parser.add_argument("--estimator", default="copying", help="paper or copying (default: %(default)s)")
+    parser.add_argument("--estimator", default="votes", help="votes or paper (default: %(default)s)")
     parser.add_argument(
         "--template",
         default="",

@@ -13,9 +13,9 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.huggingface.processor import WFELogitsProcessor, vocabulary_size
 from wfe_plugin.method.calibration import PAPER, Calibration
 from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate, WordFrequencyEstimator
-from wfe_plugin.method.hurdle import CopyingEstimator
+from wfe_plugin.method.votes import VotingEstimator
 
-ESTIMATORS = {"paper": WordFrequencyEstimator, "copying": CopyingEstimator}
+ESTIMATORS = {"votes": VotingEstimator, "paper": WordFrequencyEstimator}
 FILE_NAME = "wfe.safetensors"
 
 
@@ -39,7 +39,7 @@ class FrequencyHead(nn.Module):
         self.estimator = ESTIMATORS[estimator](state_size, vocabulary)
 
     @classmethod
-    def for_model(cls, model, estimator: str = "copying", template: str = "") -> "FrequencyHead":
+    def for_model(cls, model, estimator: str = "votes", template: str = "") -> "FrequencyHead":
         """A new one, untrained, where the model's states are."""
         return cls(estimator, state_size(model), vocabulary_size(model), template).to(model.device)
 
@@ -67,8 +67,11 @@ class FrequencyHead(nn.Module):
         is_source = attention_mask.bool() if source_mask is None else (attention_mask * source_mask).bool()
         # A prompt without an article: something must be read.
         is_source = torch.where(is_source.any(dim=1, keepdim=True), is_source, attention_mask.bool())
-        word_vectors = model.get_output_embeddings().weight.detach()
-        return self.estimator.read(states.transpose(0, 1), ~is_source.t(), input_ids.t(), word_vectors)
+        # The source alone, padded on the right: where a word stands in a prompt says nothing of it.
+        order = is_source.long().argsort(dim=1, descending=True, stable=True)[:, : is_source.sum(dim=1).max()]
+        states = states.gather(1, order.unsqueeze(-1).expand(-1, -1, states.size(-1)))
+        is_source, words = is_source.gather(1, order), input_ids.gather(1, order)
+        return self.estimator.read(states.transpose(0, 1), ~is_source.t(), words.t())
 
     @torch.no_grad()
     def estimate(self, model, input_ids: Tensor, **inputs) -> FrequencyEstimate:

@@ -25,7 +25,7 @@ NO_TOKEN = -100  # pads summaries, whatever the vocabulary
 class HeadTraining:
     """How an estimator is trained."""
 
-    estimator: str = "copying"
+    estimator: str = "votes"
     template: str = ""  # of a decoder-only model; empty: TEMPLATE
     epochs: int = 5
     batch_size: int = 16

@@ -26,7 +26,7 @@ def both(kind: str):
     return MODELS[kind](), tiny_tokenizer(ends=kind == "bart")
 
 
-def random_head(model, estimator: str = "copying", template: str = "") -> FrequencyHead:
+def random_head(model, estimator: str = "votes", template: str = "") -> FrequencyHead:
     head = FrequencyHead.for_model(model, estimator, template)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -210,7 +210,7 @@ def test_everything_is_stored(tmp_path):
     head.calibration = Calibration(0.75, 0.5, 0.25, "f1")
     path = head.save(tmp_path / "my.safetensors")
     stored = FrequencyHead.load(path, model)
-    assert (stored.name, stored.template, stored.calibration) == ("copying", TEMPLATE, head.calibration)
+    assert (stored.name, stored.template, stored.calibration) == ("votes", TEMPLATE, head.calibration)
     inputs = model_inputs(model, tokenizer, SOURCES, TEMPLATE)
     assert torch.equal(stored.estimate(model, **inputs).g, head.estimate(model, **inputs).g)
     weights = head.processor(model, **inputs, calibration=Calibration(0.75, 0.5, 0.25)).bound.log_weight
@@ -255,7 +255,7 @@ def test_the_command_writes_one_file_beside_the_model(saved, capsys):
     assert "epoch 1" in capsys.readouterr().out
     model, tokenizer = load_model(str(saved / "model"))
     head = FrequencyHead.load(saved / "model", model)
-    assert head.name == "copying" and head.estimator.base_pairs == 2
+    assert head.name == "votes" and head.estimator.base_pairs == 2
 
 
 @pytest.mark.parametrize(
