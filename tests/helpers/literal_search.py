@@ -83,8 +83,12 @@ class LiteralSearch:
     def step_scores(self, words, budget) -> list[float]:
         """log Softmax(o_j) + ã_j (Equation 4)."""
         scores = []
-        for lprob, r, log_weight, bonus in zip(self.lprobs(words), budget, self.log_weight, self.bonus):
+        for word, (lprob, r, log_weight, bonus) in enumerate(
+            zip(self.lprobs(words), budget, self.log_weight, self.bonus)
+        ):
             clipped = max(0.0, min(1.0, r))
+            if word in words:  # a word gains once
+                log_weight = min(log_weight, 0.0)
             scores.append(lprob + math.log(clipped) + log_weight + bonus if clipped > 0 else -INF)
         scores[self.pad] = -INF  # not a word
         return scores

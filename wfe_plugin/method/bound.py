@@ -9,7 +9,10 @@ base rate in training summaries, λ = µ = 1 is the pointwise mutual information
 log P(w | source) / P(w). The decoder and the gate both know which words are frequent: multiplying
 their probabilities counts the base rate twice, and dividing by it once leaves what the source says
 of the word. Neither is exact, hence the weights (:class:`~wfe_plugin.method.calibration.Calibration`).
-A word that the source calls for more than usual gains: the term is not clipped at 0.
+A word that the source calls for more than usual gains: the term is not clipped at 0. It gains
+once: what was said has been paid for, and a second time λ·log ĝ − µ·log p̄ counts only where it is
+negative. (With the gain at every use, 3 % of outputs on Reuters repeat a word where 1.7 % of
+headlines do.)
 
 The paper updates a vector r̃_j of the size of the vocabulary for every
 hypothesis and step. The same value follows from the sentence's estimate and the
@@ -157,7 +160,7 @@ def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Te
         budget, log_weight, floor = at_words(bound, generated.reshape(sentences, -1))
         # Equation 5: r̃_j = r̂ less one for each time that the word was generated.
         spent = occurrences(generated).view_as(budget)
-        mask = log_mask(budget - spent, log_weight, floor).view_as(generated)
+        mask = log_mask(budget - spent, log_weight.clamp(max=0.0), floor).view_as(generated)
         masked = lprobs.gather(1, generated) + mask
     lprobs.unflatten(0, (sentences, -1)).add_(bound.first_mask.unsqueeze(1))
     if generated.size(1) > 0:
@@ -195,4 +198,5 @@ def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional
         None if field is None else field[sentence.unsqueeze(1), target]
         for field in (bound.budget, bound.log_weight, bound.floor)
     )
-    return log_mask(budget - (same & earlier).sum(dim=2), log_weight, floor)
+    spent = (same & earlier).sum(dim=2)
+    return log_mask(budget - spent, torch.where(spent > 0, log_weight.clamp(max=0.0), log_weight), floor)

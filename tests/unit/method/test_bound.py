@@ -176,3 +176,17 @@ class TestWeights:
     def test_weight_of_base_rates_that_nobody_counted(self):
         with pytest.raises(UserError, match="base rates"):
             frequency_bound(self.estimate, calibration=Calibration(1.0, 0.5))
+
+
+def test_a_word_gains_once():
+    """ĝ = ½ and p̄ = 1/32: the first use gains log 16, the second nothing; a budget of 3 leaves it free."""
+    estimate = FrequencyEstimate(torch.tensor([[3.0, 3.0]]), torch.zeros(1, 2))
+    rates = torch.tensor([1 / 32, 1.0]).log()
+    bound = frequency_bound(estimate, calibration=Calibration(1.0, 1.0), log_base_rate=rates)
+    first = add_log_mask(torch.zeros(1, 2), bound, torch.zeros(1, 0).long())
+    second = add_log_mask(torch.zeros(1, 2), bound, torch.tensor([[0, 1]]))
+    assert first[0].tolist() == pytest.approx([math.log(16), math.log(0.5)])
+    assert second[0].tolist() == pytest.approx([0.0, math.log(0.5)])
+    assert reference_log_mask(bound, torch.tensor([[0, 0, 1]]))[0].tolist() == pytest.approx(
+        [math.log(16), 0.0, math.log(0.5)]
+    )
