@@ -66,7 +66,7 @@ class FixedEstimates(torch.nn.Module):
         super().__init__()
         self.estimate = FrequencyEstimate(torch.tensor(r), torch.tensor(g))
 
-    def read(self, states, padding, source_words=None, word_vectors=None) -> "FixedEstimates":
+    def read(self, states, padding, source_words=None) -> "FixedEstimates":
         assert states.size(1) == self.estimate.r.size(0)
         return self
 

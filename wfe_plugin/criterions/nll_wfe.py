@@ -97,7 +97,9 @@ class NLLWithWFECriterion(FairseqCriterion):
         net_output = model(**sample["net_input"])
         target = model.get_targets(sample, net_output)
         lprobs = None
-        if self.uses_up_logits(model, net_output[0]):
+        if net_output[0] is None:  # the estimate alone is trained
+            loss = nll = torch.zeros((), device=target.device)
+        elif self.uses_up_logits(model, net_output[0]):
             loss = nll = self.nll_of_logits(net_output[0], target)
         else:
             lprobs = log_probs(model, net_output)

@@ -155,7 +155,7 @@ class Estimator(nn.Module):
         counts, pairs = torch.zeros_like(self.base_counts, device="cpu"), 0
         for words in summaries:
             counts[torch.as_tensor(words).long().unique()] += 1
-            pairs += 1  # noqa: SIM113  (summaries may be a generator)
+            pairs += 1
         self.base_counts.copy_(counts)
         self.base_pairs.fill_(pairs)
 
@@ -175,7 +175,6 @@ class Estimator(nn.Module):
         states: Tensor,
         padding: Tensor,
         source_words: Optional[Tensor] = None,
-        word_vectors: Optional[Tensor] = None,
     ) -> PendingEstimate:
         """What there is to say of a batch, up to the products with the vocabulary's matrices.
 
@@ -184,7 +183,6 @@ class Estimator(nn.Module):
             padding: (time, sentences), True at padded positions
             source_words: (time, sentences), the source in the target vocabulary,
                 negative where that lacks a word
-            word_vectors: (vocabulary, size), the decoder's output layer
         """
         raise NotImplementedError
 
@@ -242,7 +240,6 @@ class LiteralEstimator(Estimator):
         states: Tensor,
         padding: Tensor,
         source_words: Optional[Tensor] = None,
-        word_vectors: Optional[Tensor] = None,
     ) -> PendingEstimate:
         """Lines 1 to 7 up to the products with the vocabulary's matrices; the source's words are not looked at."""
         # Lines 1 and 2 are linear: summing before multiplying gives the same

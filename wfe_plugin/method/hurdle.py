@@ -79,7 +79,6 @@ class CopyingEstimator(LiteralEstimator):
         states: Tensor,
         padding: Tensor,
         source_words: Optional[Tensor] = None,
-        word_vectors: Optional[Tensor] = None,
     ) -> PendingEstimate:
         pending = super().read(states, padding)
         nothing = padding | source_words.lt(0)

@@ -19,11 +19,13 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.method.calibration import Calibration
 from wfe_plugin.method.estimator import FrequencyEstimate, LiteralEstimator, PendingEstimate, WordFrequencyEstimator
 from wfe_plugin.method.hurdle import CopyingEstimator
+from wfe_plugin.method.votes import VotingEstimator
 from wfe_plugin.models.checks import ChecksWeights
 
 ESTIMATORS = {
     "paper": WordFrequencyEstimator,
     "literal": LiteralEstimator,
+    "votes": VotingEstimator,
     "copying": CopyingEstimator,
 }
 
@@ -143,14 +145,6 @@ class WFEModel(ChecksWeights):
         """H, in most families the size of the embeddings."""
         return self.encoder.embed_tokens.embedding_dim
 
-    def word_vectors(self) -> Tensor:
-        """(vocabulary, size): the weights of the decoder's output layer, or else its embeddings; not to be trained."""
-        for name in ("output_projection", "fc_out", "fc3"):  # of Transformer, LSTM and fconv
-            layer = getattr(self.decoder, name, None)
-            if isinstance(layer, torch.nn.Linear) and layer.out_features == len(self.decoder.dictionary):
-                return layer.weight.detach()
-        return self.decoder.embed_tokens.weight.detach()
-
     # What follows from it
 
     @property
@@ -192,8 +186,7 @@ class WFEModel(ChecksWeights):
                 "this model has a WFE sub-model, but its task does not decode with "
                 "it: give --task summarization_wfe to every command"
             )
-        sizes = (self.encoder_state_size(), len(task.target_dictionary))
-        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](*sizes)
+        self.wfe_head = ESTIMATORS[wfe.wfe_estimator](self.encoder_state_size(), len(task.target_dictionary))
         if wfe.wfe_only:
             self.encoder.requires_grad_(False)
             self.decoder.requires_grad_(False)
@@ -218,13 +211,15 @@ class WFEModel(ChecksWeights):
     def forward(self, src_tokens, src_lengths, prev_output_tokens):
         """
         Returns:
-            logits (sentences, length, vocabulary) and a dictionary: what the decoder
+            logits (sentences, length, vocabulary), None while the sub-model alone is trained; and a dictionary: what the decoder
             says besides, and `wfe`, the :class:`PendingEstimate` of the batch (None in
             a model without the WFE sub-model)
         """
         if self.training:
             self.refuse_to_learn_untrained()
         encoder_out = self.encoder(src_tokens, src_lengths=src_lengths)
+        if self.training and self.wfe.wfe_only:
+            return None, {"wfe": self.read_frequencies(encoder_out, src_tokens)}
         logits, extra = self.decoder(prev_output_tokens, encoder_out=encoder_out)
         if not isinstance(extra, dict):
             extra = {"attn": extra}
@@ -246,7 +241,7 @@ class WFEModel(ChecksWeights):
         if self.wfe.wfe_detached:
             states = states.detach()
         padding = tokens.eq(self.encoder.dictionary.pad())
-        return self.wfe_head.read(states, padding, self.target_of_source[tokens], self.word_vectors())
+        return self.wfe_head.read(states, padding, self.target_of_source[tokens])
 
     def estimate_frequencies(self, encoder_out, src_tokens: Tensor) -> FrequencyEstimate:
         """r and g of each sentence, from what the encoder was given and returned for it."""

@@ -7,7 +7,7 @@ import torch
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from helpers.toy import toy_batch, toy_model, toy_sources, toy_task
-from wfe_plugin.models.bilstm_encoder import run_packed, run_padded
+from wfe_plugin.method.bidirectional import run_packed, run_padded
 from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel, wfe_lstm_tiny
 
 WORDS = 8
