@@ -4,6 +4,7 @@ import importlib.util
 import math
 from collections.abc import Sequence
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.fairseq_fixes.literals import read_literal
 
 
@@ -17,7 +18,7 @@ def require(holds: bool, option: str, value: float, allowed: str) -> None:
     if math.isinf(value) and "finite" not in allowed:
         allowed = f"finite and {allowed}"
     if not holds or math.isinf(value):
-        raise ValueError(f"{option} is {value}; it must be {allowed}")
+        raise UserError(f"{option} is {value}; it must be {allowed}")
 
 
 def refuse_values_of_commands(cfg) -> None:

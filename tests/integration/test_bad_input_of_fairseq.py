@@ -18,8 +18,8 @@ from fairseq_cli import validate as fairseq_validate
 
 from helpers.bad_world import BAD_CHECKPOINTS, HOSTILE, TASK, refused
 from wfe_plugin import plain_errors
-from wfe_plugin.cli import frequencies, train
-from wfe_plugin.pipeline import decode, generate, treat
+from wfe_plugin.cli import frequencies, generate, train
+from wfe_plugin.pipeline import decode, treat
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.train import planned

@@ -11,9 +11,9 @@ from helpers.families import SIZES, each_family, stock_of, toy_of
 from helpers.literal_search import LiteralSearch
 from helpers.tiny_training import options, prepare
 from helpers.toy import estimates, generate, random_model, toy_batch, toy_model, toy_sources, toy_task, words_of
+from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
-from wfe_plugin.pipeline import generate as generate_sh
 
 WORDS = 8
 EOS = 2

@@ -8,8 +8,7 @@ import torch
 
 from helpers.tiny_training import TINY, options, prepare
 from helpers.toy import toy_sources, toy_task
-from wfe_plugin.cli import train
-from wfe_plugin.pipeline import generate
+from wfe_plugin.cli import generate, train
 
 
 def batches_of(epoch, started_in, curriculum=0, **settings):

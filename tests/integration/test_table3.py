@@ -13,9 +13,9 @@ from helpers import ROOT
 from helpers.table3_models import SIZES, distributions, encode, tiny
 from helpers.tiny_training import options, prepare
 from helpers.toy import generate, toy_batch, toy_sources, toy_task
+from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
 from wfe_plugin.pipeline import fairseq_train
-from wfe_plugin.pipeline import generate as generate_sh
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.record import Progress
 from wfe_plugin.pipeline.train import planned

@@ -9,9 +9,10 @@ import contextlib
 import io
 from collections.abc import Callable, Sequence
 
+from wfe_plugin.cli import generate
 from wfe_plugin.experiment.sections import Section
 from wfe_plugin.experiment.steps import StepError
-from wfe_plugin.pipeline import generate, train_options
+from wfe_plugin.pipeline import train_options
 from wfe_plugin.pipeline.errors import PipelineError
 from wfe_plugin.pipeline.options import refuse_managed, split_options
 

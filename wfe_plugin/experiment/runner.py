@@ -24,7 +24,7 @@ from pathlib import Path
 import torch
 
 import wfe_plugin
-from wfe_plugin.cli import train
+from wfe_plugin.cli import generate, train
 from wfe_plugin.experiment import speed, tuning
 from wfe_plugin.experiment.commands import Command, as_text, cores, run_all, threads_each
 from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
@@ -34,7 +34,6 @@ from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
 from wfe_plugin.experiment.training_log import read_parameters
 from wfe_plugin.experiment.versions import versions
-from wfe_plugin.pipeline import generate
 from wfe_plugin.pipeline.record import RECORD
 
 SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent

@@ -4,12 +4,15 @@ import argparse
 import hashlib
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from fairseq import checkpoint_utils
 
 import wfe_plugin
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
@@ -25,19 +28,23 @@ class Epoch(NamedTuple):
     clock: float  # fairseq's, in seconds: see `clock`
 
 
-def load(path) -> dict:
-    """A checkpoint as fairseq wrote it, on the CPU."""
+def load(path, for_fairseq: bool = False) -> dict:
+    """A checkpoint as fairseq wrote it, on the CPU; or as its `load_model_ensemble` wants it."""
     wfe_plugin.register()  # lets torch load fairseq's checkpoints
     from wfe_plugin.fairseq_fixes import checkpoint_options, safe_loading
 
     try:
         refuse_changed_bytes(path)
-        state = torch.load(path, map_location="cpu")
+        state = (
+            checkpoint_utils.load_checkpoint_to_cpu(str(path)) if for_fairseq else torch.load(path, map_location="cpu")
+        )
+    except UserError:
+        raise
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
         raise PipelineError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
     if (
         not isinstance(state, dict)
-        or not isinstance(state.get("cfg"), dict)
+        or not isinstance(state.get("cfg"), Mapping)
         or not isinstance(state.get("model"), dict)
         or not all(isinstance(name, str) for name in state["model"])
     ):

@@ -1,104 +1,230 @@
-"""Decoding through fairseq's commands: hypotheses for a binarised set or for lines of text."""
+"""Search for summaries in this process: of a binarised set, or of sentences as tensors."""
 
-import re
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import logging
+import math
+import time
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
-from wfe_plugin import standard_streams
-from wfe_plugin.pipeline.child import fairseq_command, run, user_dir
-from wfe_plugin.pipeline.errors import PipelineError
+import numpy as np
+import torch
+from fairseq import checkpoint_utils, options, tasks, utils
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf, overwrite_args_by_name
+from torch import Tensor
+
+from wfe_plugin.generation.options import DecodingConfig
+from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
-from wfe_plugin.whole_files import named
 
 # No source is too long: without this, fairseq stops at the length of the training data. As many
 # words as a line of text can have, since a lower-cased character may become two, and one for the
 # end. Not more: some models make a table of all positions.
 ANY_LENGTH = 2 * MAX_CHARACTERS + 1
-BATCH = 32
+BATCH = 32  # sentences, unless options say otherwise
+WINDOW = 16  # batches at most whose sentences are sorted by length together
 
 
 class Hypothesis(NamedTuple):
-    """One output of the model, in the model's words."""
+    """One output of the model."""
 
     score: float  # log2 of the probability; divided by the length unless fairseq is told otherwise
     text: str
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How to decode."""
+NOTHING = Hypothesis(0.0, "")  # what can be said about nothing
+
+
+class Batch(NamedTuple):
+    """What the search found for one batch."""
+
+    numbers: list[int]  # of the sentences
+    hypotheses: list[list[Hypothesis]]
+    words: int  # of the best hypotheses, with the ends of sentences
+    seconds: float
+
+
+class Decoder:
+    """Models that are ready to search, and the task that they belong to.
+
+    Args:
+        data: directory with the dictionaries and, perhaps, binarised sets
+        states: checkpoints of the ensemble, as `checkpoints.load_for_fairseq` gives them, by path
+        arguments: more options of fairseq-generate
+        device: "cpu", "cuda", ...; default: a GPU if there is one
+        half: half precision
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        states: Mapping[Path, dict],
+        arguments: Sequence[str] = (),
+        device: Optional[str] = None,
+        half: bool = False,
+    ):
+        self.cfg = read_options(data, arguments)
+        with quiet_fairseq():
+            self.task = tasks.setup_task(self.cfg.task)
+        without_limit = not any(checkpoints.has_positions(state) for state in states.values())
+        if without_limit:
+            for state in states.values():
+                overwrite_args_by_name(state["cfg"], {f"max_{side}_positions": ANY_LENGTH for side in SIDES})
+        use_gpu = torch.cuda.is_available() and not self.cfg.common.cpu
+        self.device = torch.device(device or ("cuda" if use_gpu else "cpu"))
+        self.models = [self._ready(path, self.task, state, half) for path, state in states.items()]
+        # The longest source, with its end, that all models take.
+        self.longest = min([ANY_LENGTH, *(model.max_positions()[0] for model in self.models)])
+        lm = self.cfg.generation.lm_path
+        self.language_model = self._ready(lm, None, None, half) if lm else None
+        self._replacements = utils.load_align_dict(self.cfg.generation.replace_unk)
+
+    def _ready(self, path, task, state: Optional[dict], half: bool):
+        overrides = None if task else {"data": self.cfg.task.data}
+        (model,), _ = checkpoint_utils.load_model_ensemble([str(path)], overrides, task, state=state)
+        if half or self.cfg.common.fp16:
+            model.half()
+        model.to(self.device).prepare_for_inference_(self.cfg)
+        return model
+
+    def generator(self, **changes: Any):
+        """Options of `GenerationConfig` and of the task's decoding, on top of those that are given already."""
+        chosen = Namespace(**{**self.cfg.generation, **changes})
+        language_model = {"lm_model": self.language_model, "lm_weight": chosen.lm_weight}
+        return self.task.build_generator(self.models, chosen, extra_gen_cls_kwargs=language_model)
+
+    def resolved(self, **changes: Any) -> tuple[DecodingConfig, str]:
+        """What the options of decoding come to for these models, and a sentence that says so."""
+        return DecodingConfig.of(Namespace(**changes), self.cfg.task).resolved(self.models)
+
+    def sentences(self, tokens: Sequence[Tensor]):
+        """A data set of sentences, each with its end."""
+        return self.task.build_dataset_for_inference(tokens, [len(sentence) for sentence in tokens])
+
+    def binarised(self, name: str):
+        """A set of the data directory; sources that are too long for the models are cut."""
+        if self.longest < ANY_LENGTH:
+            self.task.cfg.truncate_source = True
+            self.task.cfg.max_source_positions = self.longest
+        with quiet_fairseq():
+            self.task.load_dataset(name)
+        return self.task.dataset(name)
+
+    def search(
+        self,
+        dataset,
+        numbers: range,
+        generator,
+        nbest: int = 1,
+        batch_size: Optional[int] = None,
+        every: int = 1,
+    ) -> Iterator[Batch]:
+        """Hypotheses for sentences of a data set; for empty ones there are none.
+
+        Args:
+            numbers: of the sentences, a union of `windows`
+            batch_size: default: what the options say
+            every: only every n-th batch
+        """
+        limits = self.cfg.dataset
+        size = batch_size or limits.batch_size or (None if limits.max_tokens else BATCH)
+        lengths = np.asarray(dataset.src_sizes)
+        count = 0
+        for window in windows(len(dataset), numbers):
+            if self.cfg.generation.sampling and not self.cfg.generation.no_seed_provided:
+                utils.set_torch_seed(self.cfg.common.seed + window.start)
+            order = window.start + np.argsort(lengths[window.start : window.stop], kind="stable")
+            for batch in dataset.batch_by_size(order[lengths[order] > 1], limits.max_tokens, size):
+                count += 1
+                if (count - 1) % every == 0:
+                    yield self._search(dataset.collater([dataset[number] for number in batch]), generator, nbest)
+
+    def _search(self, sample: dict, generator, nbest: int) -> Batch:
+        if self.device.type != "cpu":
+            sample = utils.move_to_cuda(sample, self.device)
+        prefix = self.cfg.generation.prefix_size
+        begin = time.perf_counter()
+        found = self.task.inference_step(
+            generator,
+            self.models,
+            sample,
+            prefix_tokens=sample["target"][:, :prefix] if prefix else None,
+            constraints=sample.get("constraints"),
+        )
+        seconds = time.perf_counter() - begin
+        numbers = sample["id"].tolist()
+        sources = sample["net_input"]["src_tokens"].cpu()
+        hypotheses = [
+            [Hypothesis(float(one["score"]) / math.log(2), self._text(one, source)) for one in best[:nbest]]
+            for source, best in zip(sources, found)
+        ]
+        return Batch(numbers, hypotheses, sum(len(best[0]["tokens"]) for best in found), seconds)
+
+    def _text(self, hypothesis: dict, source: Tensor) -> str:
+        words = self.task.target_dictionary
+        text = words.string(hypothesis["tokens"].int().cpu())
+        if self._replacements is None:
+            return text
+        original = self.task.source_dictionary.string(utils.strip_pad(source, words.pad()))
+        return utils.replace_unk(text, original, hypothesis["alignment"], self._replacements, words.unk_string())
+
+
+def windows(count: int, numbers: Optional[range] = None) -> list[range]:
+    """Sentences that are sorted and put in batches together, of `count` in all; those within `numbers` alone.
+
+    They depend on nothing but the count, so that whoever decodes a part decodes the same batches,
+    to the last bit, as whoever decodes all.
+    """
+    batches = min(WINDOW, math.ceil(count / 8 / BATCH))
+    size = max(1, batches) * BATCH
+    every = [range(start, min(start + size, count)) for start in range(0, count, size)]
+    return [window for window in every if numbers is None or window.start in numbers]
+
+
+def read_options(data: Path, arguments: Sequence[str]):
+    """fairseq's configuration of generation."""
+    own = [str(data), "--task", "summarization_wfe", "--path", "given", "--no-progress-bar"]
+    for side in SIDES:
+        own += [f"--{side}-lang", side, f"--max-{side}-positions", str(ANY_LENGTH)]
+    parser = options.get_generation_parser(default_task="summarization_wfe")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of hydra, about fairseq
+        return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, [*own, *arguments]))
+
+
+class quiet_fairseq:
+    """How large dictionaries and sets are is no news."""
+
+    def __enter__(self):
+        self.before = logging.root.manager.disable
+        logging.disable(max(logging.INFO, self.before))
+
+    def __exit__(self, *_):
+        logging.disable(self.before)
+
+
+class Decoding(NamedTuple):
+    """How `split` decodes."""
 
     data: Path
     models: Sequence[Path]
     mode: str  # --wfe-decoding
     beam: int
-    nbest: int = 1
     threads: Optional[int] = None
-    any_length: bool = True  # whether the models take longer text than they were trained on
-    extra: Sequence[str] = field(default_factory=list)  # for the fairseq command
-    on_sentence: Callable[[int], None] = lambda count: None  # told how many are done
-
-    def options(self) -> list[str]:
-        options = [str(self.data), "--user-dir", user_dir(), "--task", "summarization_wfe"]
-        options += ["--source-lang", SIDES[0], "--target-lang", SIDES[1]]
-        options += ["--path", ":".join(map(str, self.models)), "--wfe-decoding", self.mode]
-        options += ["--beam", str(self.beam), "--nbest", str(self.nbest), "--batch-size", str(BATCH)]
-        positions = {f"max_{side}_positions": ANY_LENGTH for side in SIDES}
-        for name, value in positions.items():
-            options += ["--" + name.replace("_", "-"), str(value)]
-        if self.any_length:
-            options += ["--model-overrides", repr(positions)]
-        return [*options, "--no-progress-bar", *self.extra]
+    any_length: bool = True
+    extra: Sequence[str] = ()
 
 
 def split(decoding: Decoding, name: str, parts: int = 1) -> dict[int, list[Hypothesis]]:
-    """Hypotheses for the pairs of a binarised set, by number from 0.
-
-    With several parts, only the first: every `parts`-th batch.
-    """
-    some = ["--distributed-world-size", str(parts), "--distributed-rank", "0"] if parts > 1 else []
-    return _decode("generate", ["--gen-subset", name, *some], decoding)
-
-
-def lines(decoding: Decoding, treated: Sequence[str]) -> dict[int, list[Hypothesis]]:
-    """Hypotheses for lines that have been treated as the training data were, by number from 0."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
-        with named(file.name):
-            file.writelines(line + "\n" for line in treated)
-            file.flush()
-        # Lines of similar length are decoded together, within a buffer.
-        options = ["--input", file.name, "--buffer-size", str(100 * BATCH)]
-        return _decode("interactive", options, decoding)
-
-
-def _decode(command: str, options: list[str], decoding: Decoding) -> dict[int, list[Hypothesis]]:
-    found: dict[int, list[Hypothesis]] = {}
-    without_source = set()
-
-    def take(line: str) -> None:
-        match = re.match(r"([SH])-(\d+)\t(.*)", line)
-        if not match:
-            # How long the search took; wfe-experiment reads it, too.
-            if re.search(r"Translated [\d,]+ sentences", line):
-                standard_streams.say(line.rstrip("\n"))
-            return
-        number = int(match[2])
-        if match[1] == "S":
-            if not match[3]:
-                without_source.add(number)
-            return
-        if number not in found:
-            decoding.on_sentence(len(found) + 1)
-        score, _, text = match[3].partition("\t")
-        found.setdefault(number, []).append(Hypothesis(float(score), text))
-
-    run(fairseq_command(command) + decoding.options() + options, f"fairseq-{command}", take, decoding.threads)
-    if not found:
-        raise PipelineError(f"fairseq-{command} ended without an error, but also without output")
-    for number in without_source:  # nothing is what can be said about nothing
-        found[number] = [Hypothesis(0.0, "")]
+    """Best hypotheses for a binarised set, by number; with several parts, for every n-th batch."""
+    states = {path: checkpoints.load(path, for_fairseq=True) for path in decoding.models}
+    decoder = Decoder(decoding.data, states, decoding.extra)
+    dataset = decoder.binarised(name)
+    generator = decoder.generator(beam=decoding.beam, wfe_decoding=decoding.mode)
+    found = {}
+    for batch in decoder.search(dataset, range(len(dataset)), generator, every=parts):
+        found.update(zip(batch.numbers, batch.hypotheses))
     return dict(sorted(found.items()))

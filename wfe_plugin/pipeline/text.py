@@ -8,15 +8,13 @@ from typing import BinaryIO
 from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import named
 
+TextError = UserError  # unusable input; the message names the file and, where there is one, the line
+
 # A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
 MAX_CHARACTERS = 20_000
 
 # Control characters that str.split() does not already take for white space.
-_CONTROL = {code: None for code in [*range(1, 32), *range(127, 160)] if not chr(code).isspace()}
-
-
-class TextError(UserError):
-    """Unusable input; the message names the file and, where there is one, the line."""
+_CONTROL = {code: None for code in [*range(32), *range(127, 160)] if not chr(code).isspace()}
 
 
 def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
@@ -37,7 +35,12 @@ def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
             raise TextError(
                 f"{name}:{number}: not UTF-8 (byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line)"
             ) from None
-        yield " ".join(line.translate(_CONTROL).split())
+        yield clean(line)
+
+
+def clean(text: str) -> str:
+    """With single spaces and no control characters."""
+    return " ".join(text.translate(_CONTROL).split())
 
 
 def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:

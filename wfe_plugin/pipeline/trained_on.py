@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Optional
 
@@ -17,7 +18,7 @@ def data_directory(checkpoint: dict) -> Optional[Path]:
     task = checkpoint["cfg"].get("task")
     if isinstance(task, argparse.Namespace):
         task = vars(task)
-    data = task.get("data") if isinstance(task, dict) else None
+    data = task.get("data") if isinstance(task, Mapping) else None
     return Path(os.path.abspath(data)) if isinstance(data, str) else None
 
 

@@ -1,0 +1,141 @@
+"""``wfe-generate``: a trained model and text to summaries."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import Optional
+
+from wfe_plugin import standard_streams
+from wfe_plugin.cli.common import Parser
+from wfe_plugin.cli.common import run as run_command
+from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
+from wfe_plugin.pipeline.options import positive, refuse_managed
+
+DECODINGS = ("auto", "full", "strict", "bound", "gate", "oracle", "off")
+
+EPILOG = """\
+examples:
+  wfe-generate --model models/wfe --data prepared --out summaries
+  wfe-generate --model models/wfe --input articles.txt --out summaries --beam 10 --nbest 10
+  wfe-generate --model a/checkpoint_best.pt:b/checkpoint_best.pt --data duc --split test1 \\
+               --references ref0.txt ref1.txt ref2.txt ref3.txt --protocol duc2004 \\
+               --out ensemble -- --unnormalized
+  wfe-generate --model models/encdec --data prepared --out blocked -- --no-repeat-ngram-size 3
+
+Output: summaries.txt, one summary per line in the order of the input, with BPE undone and
+detokenised if the data were tokenised; nbest.tsv, with line number (from 1), rank, score (log2 of
+the probability, divided by the length unless -- --unnormalized) and text; with references,
+scores.json as wfe-evaluate writes it. An empty line is summarized by an empty line. The beginning
+of an over-long text is summarized.
+
+A binarised set is scored against its own summaries (DIR/text/SPLIT.target) unless other
+references are named. References count as they are; treated as the data were, they come from
+  python -m wfe_plugin.pipeline.treat plain DIR < raw.txt
+
+Other ways to avoid repetition, with any --decoding, after --:
+  --no-repeat-ngram-size N           no sequence of N words twice
+  --ignore-when-blocking 'WORD ...'  but sequences with these words may be repeated
+  --word-cap N                       each word at most N times
+  --repetition-penalty X             multiply the log-probability of words said before by X, from 1
+  --frequency-penalty X              subtract X from it for each time that the word was said
+  --presence-penalty X               subtract X from it once
+  --coverage-penalty B               among the finished outputs, prefer those that covered the source
+  --gnmt-length-penalty A            and score them by length as Wu et al. (2016) do
+With BPE, words are pieces, written as in the dictionary (dict.target.txt).
+
+Faster with a large vocabulary, for models that estimate word frequencies, after --:
+  --wfe-shortlist N                  search among the N words of each sentence of a batch that are
+                                     estimated to occur most; scores are then close to the model's
+"""
+
+MANAGED = (
+    "--path --gen-subset --input --buffer-size --beam --nbest --wfe-decoding --quiet --results-path --user-dir "
+    "--task --source-lang --target-lang --skip-invalid-size-inputs-valid-test --distributed-world-size "
+    "--distributed-rank --num-shards --shard-id --score-reference --model-overrides"
+).split()
+
+
+def build_parser() -> Parser:
+    parser = Parser(
+        "wfe-generate",
+        fairseq=True,
+        usage="%(prog)s --model MODEL (--data DIR [--split NAME] | --input FILE) --out DIR [options] "
+        "[-- fairseq options]",
+        description="Summarize a binarised set or raw text, and score the summaries.",
+        epilog=EPILOG,
+    )
+    parser.add_argument(
+        "--model",
+        required=True,
+        help="directory made by wfe-train or wfe-export, or a checkpoint, or several, an ensemble, separated by colons",
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
+    )
+    text = parser.add_mutually_exclusive_group()
+    text.add_argument("--split", metavar="NAME", help="binarised set (default: test)")
+    text.add_argument("--input", metavar="FILE", help="raw text instead, one per line")
+    result = parser.add_mutually_exclusive_group(required=True)
+    result.add_argument("--out", metavar="DIR", help="directory for the summaries")
+    result.add_argument(
+        "--time-only",
+        type=positive,
+        metavar="N",
+        help="keep nothing, only tell how long the search takes: about N pairs of a binarised set, every n-th batch",
+    )
+    parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--decoding",
+        choices=DECODINGS,
+        default="auto",
+        help="use of the word-frequency estimate (default: as the model was calibrated; off for models without)",
+    )
+    parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference of a text")
+    parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's")
+    return parser
+
+
+def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our options, and those for fairseq."""
+    parser = build_parser()
+    args, extra = parser.parse_both(argv)
+    if args.nbest > args.beam:
+        parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
+    if args.time_only and args.input:
+        parser.error("--time-only is for a binarised set, not for --input")
+    refuse_managed(extra, MANAGED, "wfe-generate")
+    # fairseq's default cannot be told from the user's own 0, which must be a mistake.
+    if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
+        raise UserError("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")
+    return args, extra
+
+
+def run(args: argparse.Namespace, extra: Sequence[str]) -> None:
+    from wfe_plugin.pipeline import generate  # with torch and fairseq
+
+    values = {**vars(args), "fairseq_options": extra}
+    sentences = values.pop("time_only")
+    if sentences:
+        generate.measure(generate.Request(**{**values, "out": ""}), sentences, say)
+    else:
+        generate.generate(generate.Request(**values), say)
+
+
+def say(message: str) -> None:
+    """Progress, for people."""
+    standard_streams.say(f"generate: {message}")
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    def work():
+        run(*parse(sys.argv[1:] if argv is None else argv))
+
+    return run_command("wfe-generate", work, "nothing was written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
