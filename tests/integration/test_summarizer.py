@@ -3,42 +3,17 @@
 import logging
 
 import pytest
-import torch
 
 import wfe_plugin
-from helpers.bad_world import checkpoint
-from helpers.text_sets import write_sets
+from helpers.raw_text_model import TEXTS, make_model
 from wfe_plugin.cli import generate
 from wfe_plugin.errors import UserError
-from wfe_plugin.pipeline import preprocess
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
-
-TEXTS = [
-    "Japan's bank -- the \u201cBank of Japan\u201d -- will buy more bonds.",
-    "",
-    "Small firms & banks grow (by 5%) next year, it said...",
-    "  The\tbank\u00a0said it\u2019ll help. ",
-    "東京 bank",
-    "it " * 40,
-]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model that has learnt nothing, on data with all that a treatment can do."""
-    directory = tmp_path_factory.mktemp("model")
-    data = directory / "data"
-    text = write_sets(directory / "text")
-    sets = [item for name in ("train", "valid", "test") for item in (f"--{name}", str(text / name))]
-    treatment = ["--tokenize", "--lowercase", "--bpe", "joint", "--merges", "30"]
-    assert preprocess.main([*sets, "--out", str(data), *treatment]) == 0
-    wfe_plugin.register()
-    state = checkpoint(data)
-    for weights in state["model"].values():
-        if weights.is_floating_point():
-            weights.normal_(0, 0.7, generator=torch.Generator().manual_seed(1))
-    torch.save(state, directory / "checkpoint_best.pt")
-    return directory
+    return make_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")

@@ -113,6 +113,8 @@ class Generation:
 
     def binarised(self, name: str) -> Source:
         sets = json.loads((self.data / SETTINGS_FILE).read_text(encoding="utf-8"))["report"]
+        if not sets:
+            raise UserError(f"{self.data}: holds no binarised sets: give raw text with --input, or --data")
         if name not in sets:
             raise UserError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")
         check_set(self.data, name)

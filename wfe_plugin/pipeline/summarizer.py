@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -176,21 +176,21 @@ def find_model(name: Union[str, Path]) -> Path:
     raise UserError(f"{name}: holds no {checkpoints.BEST} and no {MODEL}: has the training finished?")
 
 
-def find_data(states: dict[Path, dict], data: Union[str, Path, None]) -> Path:
-    """The directory with dictionaries and treatment: named, beside the first model, or where it was trained."""
-    trained_on = {path: data_directory(state) for path, state in states.items()}
-    first = next(iter(states))
-    if data is not None:
-        found = Path(os.path.abspath(data))
-    elif (first.parent / SETTINGS_FILE).exists():
-        found = first.parent
-    elif trained_on[first]:
-        found = trained_on[first]
-    else:
+def find_data(states: Mapping[Path, dict], data: Union[str, Path, None]) -> Path:
+    """The directory with dictionaries and treatment; default: that of the first model."""
+    homes = {path: home_of(path, state) for path, state in states.items()}
+    first = next(iter(homes))
+    found = Path(os.path.abspath(data)) if data is not None else homes[first]
+    if found is None:
         raise UserError(f"{first}: does not tell which data it was trained on; name them with --data")
     if os.pathsep in str(found):
         raise UserError(f"{found}: fairseq takes {os.pathsep!r} in the name for a separator; please rename it")
-    for path, original in trained_on.items():
-        if original:
-            check_vocabularies(path, original, found)
+    for path, home in homes.items():
+        if home is not None:
+            check_vocabularies(path, home, found)
     return found
+
+
+def home_of(path: Path, state: dict) -> Optional[Path]:
+    """Where the dictionaries of a model are: beside it if it was exported, else where it was trained."""
+    return path.parent if (path.parent / SETTINGS_FILE).exists() else data_directory(state)

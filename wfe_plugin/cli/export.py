@@ -1,0 +1,51 @@
+"""``wfe-export``: a directory with everything that a model needs to decode, and nothing else."""
+
+import sys
+from collections.abc import Sequence
+from typing import Optional
+
+from wfe_plugin import standard_streams
+from wfe_plugin.cli.common import Parser, run
+
+EPILOG = """\
+example:
+  wfe-export models/wfe --out exported --scores summaries/scores.json
+
+The directory holds model.pt (weights without optimizer state, and the calibration),
+dict.source.txt and dict.target.txt, the BPE codes, treatment.json and README.md, a model card.
+wfe-generate and wfe_plugin.Summarizer take it as a model; fairseq's commands take it as data,
+with DIR/model.pt as --path. It can be moved and copied, and needs no other files.
+"""
+
+
+def build_parser() -> Parser:
+    parser = Parser("wfe-export", description="Write a model as one directory that can be passed on.", epilog=EPILOG)
+    parser.add_argument("model", metavar="MODEL", help="directory made by wfe-train, or a checkpoint")
+    parser.add_argument("--out", required=True, metavar="DIR", help="directory to make")
+    parser.add_argument(
+        "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
+    )
+    parser.add_argument(
+        "--scores",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="scores.json of wfe-generate or wfe-evaluate --json, for the model card",
+    )
+    return parser
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    args = build_parser().parse_args(argv)
+
+    def work() -> None:
+        from wfe_plugin.pipeline.export import export
+
+        export(**vars(args))
+        standard_streams.say(f"export: done: {args.out}")
+
+    return run("wfe-export", work, "nothing was written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
