@@ -31,7 +31,7 @@ def padded_on_the_right(batch):
 
 
 @each_family
-@pytest.mark.parametrize("estimator", ["paper", "copying"])
+@pytest.mark.parametrize("estimator", ["paper", "copying", "votes"])
 def test_estimates_depend_neither_on_the_batch_nor_on_padding(family, estimator):
     task = toy_task(WORDS)
     model = toy_of(family, task, wfe_estimator=estimator)
@@ -39,11 +39,11 @@ def test_estimates_depend_neither_on_the_batch_nor_on_padding(family, estimator)
     batch = toy_batch(task, sources)
     together = estimates(model, batch)
     for ours, others in zip(together, estimates(model, padded_on_the_right(batch))):
-        assert torch.allclose(ours, others, atol=1e-4)
+        assert torch.allclose(ours, others, atol=1e-3)
     for place, number in enumerate(batch["id"].tolist()):
         alone = estimates(model, toy_batch(task, [sources[number]]))
-        assert torch.allclose(together.r[place], alone.r[0], atol=1e-4)
-        assert torch.allclose(together.g[place], alone.g[0], atol=1e-4)
+        assert torch.allclose(together.r[place], alone.r[0], atol=1e-3)
+        assert torch.allclose(together.g[place], alone.g[0], atol=1e-3)
 
 
 @each_family

@@ -67,11 +67,7 @@ class FrequencyHead(nn.Module):
         is_source = attention_mask.bool() if source_mask is None else (attention_mask * source_mask).bool()
         # A prompt without an article: something must be read.
         is_source = torch.where(is_source.any(dim=1, keepdim=True), is_source, attention_mask.bool())
-        # The source alone, padded on the right: where a word stands in a prompt says nothing of it.
-        order = is_source.long().argsort(dim=1, descending=True, stable=True)[:, : is_source.sum(dim=1).max()]
-        states = states.gather(1, order.unsqueeze(-1).expand(-1, -1, states.size(-1)))
-        is_source, words = is_source.gather(1, order), input_ids.gather(1, order)
-        return self.estimator.read(states.transpose(0, 1), ~is_source.t(), words.t())
+        return self.estimator.read(states.transpose(0, 1), ~is_source.t(), input_ids.t())
 
     @torch.no_grad()
     def estimate(self, model, input_ids: Tensor, **inputs) -> FrequencyEstimate:

@@ -34,13 +34,15 @@ class WFELogitsProcessor(LogitsProcessor):
     Args:
         bound: of the sentences of the batch; transformers keeps the rows of one sentence together
         prompt_length: tokens of each row that are not generated words: 1, the start symbol, in an encoder-decoder
+        rewards: (vocabulary,), what each word gains at every step; None: nothing
     """
 
     supports_continuous_batching = False  # which has no fixed order of rows
 
-    def __init__(self, bound: FrequencyBound, prompt_length: int = 1):
+    def __init__(self, bound: FrequencyBound, prompt_length: int = 1, rewards: Optional[Tensor] = None):
         self.bound = bound
         self.prompt_length = prompt_length
+        self.rewards = rewards
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """
@@ -56,6 +58,8 @@ class WFELogitsProcessor(LogitsProcessor):
             )
         self.bound = FrequencyBound(*(None if field is None else field.to(scores.device) for field in self.bound))
         bounded = add_log_mask(scores.to(torch.float32, copy=True), self.bound, input_ids[:, self.prompt_length :])
+        if self.rewards is not None:
+            bounded += self.rewards.to(bounded.device)
         nothing_left = bounded.amax(dim=1, keepdim=True).isneginf()
         return torch.where(nothing_left, scores + math.log(LAST_RESORT), bounded)
 
@@ -84,7 +88,7 @@ class WFELogitsProcessor(LogitsProcessor):
         budget = budget.to(torch.float32)
         log_gate = torch.zeros_like(budget) if gate is None else gate.to(torch.float32).log()
         bound = bound_of(budget, weight_of_words(log_gate, calibration, log_base_rate))
-        return cls(for_model(model, bound, calibration, exempt_tokens), prompt_length_of(model, prompt_length))
+        return cls.for_model(model, bound, calibration.word_reward, exempt_tokens, prompt_length)
 
     @classmethod
     def from_source(
@@ -120,9 +124,7 @@ class WFELogitsProcessor(LogitsProcessor):
         budget = torch.full_like(penalty, word_cap if word_cap > 0 else float("inf"))
         if prompt_length is None and not model.config.is_encoder_decoder:
             prompt_length = input_ids.size(1)
-        calibration = Calibration(word_reward=word_reward)
-        bound = for_model(model, bound_of(budget, penalty), calibration, exempt_tokens)
-        return cls(bound, prompt_length_of(model, prompt_length))
+        return cls.for_model(model, bound_of(budget, penalty), word_reward, exempt_tokens, prompt_length)
 
     @classmethod
     def from_estimate(
@@ -137,23 +139,37 @@ class WFELogitsProcessor(LogitsProcessor):
     ) -> "WFELogitsProcessor":
         """From an estimate of the sentences; *mode* is one of `full`, `strict`, `bound` and `gate`."""
         bound = frequency_bound(estimate, mode, calibration=calibration, log_base_rate=log_base_rate)
-        return cls(for_model(model, bound, calibration, exempt_tokens), prompt_length_of(model, prompt_length))
+        return cls.for_model(model, bound, calibration.word_reward, exempt_tokens, prompt_length)
+
+    @classmethod
+    def for_model(
+        cls,
+        model,
+        bound: FrequencyBound,
+        word_reward: float,
+        exempt_tokens: Iterable[int],
+        prompt_length: Optional[int],
+    ) -> "WFELogitsProcessor":
+        """Leave the model's special tokens and *exempt_tokens* free, and reward all words but the end."""
+        if prompt_length is None:
+            if not model.config.is_encoder_decoder:
+                raise UserError(
+                    "prompt_length: a decoder-only model's prompt is not part of the summary; give its length"
+                )
+            prompt_length = 1
+        budget, log_weight = bound.budget.clone(), bound.log_weight.clone()
+        free = [*special_tokens(model), *exempt_tokens]
+        budget[:, free] = float("inf")
+        log_weight[:, free] = 0.0
+        rewards = None
+        if word_reward != 0:
+            rewards = torch.full_like(budget[0], word_reward)
+            rewards[list(special_tokens(model, ["eos_token_id"]))] = 0.0
+        return cls(bound_of(budget, log_weight), prompt_length, rewards)
 
 
 def bound_of(budget: Tensor, log_weight: Tensor) -> FrequencyBound:
     return FrequencyBound(budget, log_weight, None, log_mask(budget, log_weight))
-
-
-def for_model(model, bound: FrequencyBound, calibration: Calibration, exempt_tokens: Iterable[int]) -> FrequencyBound:
-    """The bound with what every word gains, and with the tokens that it leaves free."""
-    budget, log_weight = bound.budget.clone(), bound.log_weight.clone()
-    free = [*special_tokens(model), *exempt_tokens]
-    budget[:, free] = float("inf")
-    log_weight[:, free] = 0.0
-    if calibration.word_reward != 0:
-        log_weight += calibration.word_reward
-        log_weight[:, list(end_tokens(model))] = 0.0
-    return bound_of(budget, log_weight)
 
 
 SPECIAL_TOKENS = (
@@ -177,18 +193,6 @@ def special_tokens(model, names: Iterable[str] = SPECIAL_TOKENS) -> set[int]:
     return {token for token in found if 0 <= token < vocabulary_size(model)}
 
 
-def end_tokens(model) -> set[int]:
-    return special_tokens(model, ["eos_token_id"])
-
-
 def vocabulary_size(model) -> int:
     """How many scores a step has; some models have more than their tokenizer has tokens."""
     return model.get_output_embeddings().weight.size(0)
-
-
-def prompt_length_of(model, given: Optional[int]) -> int:
-    if given is not None:
-        return given
-    if not model.config.is_encoder_decoder:
-        raise UserError("prompt_length: a decoder-only model's prompt is not part of the summary; give its length")
-    return 1

@@ -132,6 +132,21 @@ def max_and_min_over_time(states: Tensor, padding: Tensor) -> Tensor:
     return torch.cat((highest, lowest), dim=-1)
 
 
+def padding_to_the_right(states: Tensor, padding: Tensor, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same batch with the real positions of each sentence first, in their order.
+
+    Args:
+        states: (time, sentences, features)
+        padding: (time, sentences), True at positions that are not the sentence's, wherever they are
+        words: (time, sentences)
+    """
+    if not (padding[:-1] & ~padding[1:]).any():
+        return states, padding, words
+    order = padding.long().argsort(dim=0, stable=True)
+    moved = states.gather(0, order.unsqueeze(-1).expand_as(states))
+    return moved, padding.gather(0, order), words.gather(0, order)
+
+
 class Estimator(nn.Module):
     """What all estimators have: how many training summaries each word is in.
 

@@ -13,7 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from wfe_plugin.method.bidirectional import run_bidirectional
-from wfe_plugin.method.estimator import Estimator, PendingEstimate, WordLogits, max_and_min_over_time
+from wfe_plugin.method.estimator import (
+    Estimator,
+    PendingEstimate,
+    WordLogits,
+    max_and_min_over_time,
+    padding_to_the_right,
+)
 from wfe_plugin.method.hurdle import RARE, RARELY_AGAIN, HurdleEstimate
 
 # Of the estimator's own LSTM, each direction, and of its network.
@@ -63,6 +69,8 @@ class VotingEstimator(Estimator):
         source_words: Optional[Tensor] = None,
     ) -> PendingEstimate:
         assert source_words is not None
+        # Positions are counted, and the LSTM starts at the first one; fairseq pads sources on the left.
+        states, padding, source_words = padding_to_the_right(states, padding, source_words)
         unvoiced = padding | source_words.lt(0)
         words = source_words.masked_fill(unvoiced, 0)
         log_rates = self.log_rates()

@@ -213,8 +213,10 @@ def test_everything_is_stored(tmp_path):
     assert (stored.name, stored.template, stored.calibration) == ("votes", TEMPLATE, head.calibration)
     inputs = model_inputs(model, tokenizer, SOURCES, TEMPLATE)
     assert torch.equal(stored.estimate(model, **inputs).g, head.estimate(model, **inputs).g)
-    weights = head.processor(model, **inputs, calibration=Calibration(0.75, 0.5, 0.25)).bound.log_weight
-    assert torch.equal(stored.processor(model, **inputs).bound.log_weight, weights)
+    expected = head.processor(model, **inputs, calibration=Calibration(0.75, 0.5, 0.25))
+    found = stored.processor(model, **inputs)
+    assert torch.equal(found.bound.log_weight, expected.bound.log_weight)
+    assert torch.equal(found.rewards, expected.rewards)
     assert [file.name for file in tmp_path.iterdir()] == ["my.safetensors"]
 
 

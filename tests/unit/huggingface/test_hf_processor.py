@@ -50,16 +50,22 @@ class LiteralBound:
 
     def __init__(self, budget, gate, log_base_rate, calibration=PAPER, free=(0, 1, 2)):
         self.budget = [INF if word in free else b for word, b in enumerate(budget.tolist())]
+        self.reward = calibration.word_reward
         self.weight = []
         for word, (g, p) in enumerate(zip(gate.tolist(), log_base_rate.tolist())):
             weight = calibration.gate_weight * math.log(g) - calibration.base_rate_weight * p
-            reward = 0.0 if word == EOS else calibration.word_reward
-            self.weight.append(reward + (0.0 if word in free else weight))
+            self.weight.append(0.0 if word in free else weight)
 
     def mask(self, words: list[int]) -> list[float]:
+        """What a step adds to each word; one that was said gains nothing but the reward."""
         counts = Counter(words)
-        left = [min(max(b - counts[word], 0.0), 1.0) for word, b in enumerate(self.budget)]
-        return [math.log(b) + weight if b > 0 else -INF for b, weight in zip(left, self.weight)]
+        mask = []
+        for word, (budget, weight) in enumerate(zip(self.budget, self.weight)):
+            left = min(max(budget - counts[word], 0.0), 1.0)
+            weight = min(weight, 0.0) if counts[word] else weight
+            reward = 0.0 if word == EOS else self.reward
+            mask.append(math.log(left) + weight + reward if left > 0 else -INF)
+        return mask
 
 
 @each_calibration

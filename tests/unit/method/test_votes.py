@@ -101,3 +101,16 @@ def test_before_training_words_are_as_likely_as_in_training_summaries():
 def test_works_without_base_rates():
     states, padding, words = a_batch()
     assert torch.isfinite(a_head(counted=False)(states, padding, words).g).all()
+
+
+def test_padding_on_the_left_or_in_between_changes_nothing():
+    head = a_head()
+    states, padding, words = a_batch()
+    expected = head(states, padding, words)
+    for places in ([3, 0, 1, 2], [0, 3, 1, 2]):
+        moved = states.clone(), padding.clone(), words.clone()
+        for tensor, whole in zip(moved, (states, padding, words)):
+            tensor[:, 1] = whole[places, 1]
+        found = head(*moved)
+        assert torch.allclose(found.r, expected.r, atol=1e-6)
+        assert torch.allclose(found.g, expected.g, atol=1e-6)
