@@ -50,11 +50,12 @@ def test_commands_are_made_shorter():
 
 def follow(page, folder):
     """Do in `folder` what `page` says; returns what went wrong first, or None."""
+    environment = {**script_environment(), "PYTHONPATH": str(folder)}  # not the installation that runs the tests
     for block in blocks(page):
         if block.file:
             (folder / block.file).write_text(block.text)
         elif block.language in (*SHELL, *PYTHON) and not block.reason:
-            done = subprocess.run(script(block), cwd=folder, env=script_environment(), capture_output=True, text=True)
+            done = subprocess.run(script(block), cwd=folder, env=environment, capture_output=True, text=True)
             if done.returncode != 0:
                 return f"{name_of(page)}:{block.line}\n{done.stdout[-1500:]}{done.stderr[-1500:]}"
 

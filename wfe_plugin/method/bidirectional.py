@@ -49,7 +49,7 @@ def run_padded(lstm: nn.LSTM, x: Tensor, lengths: Tensor, padding: Tensor) -> tu
     and stays zero through leading padding (backward direction).
     """
     hidden_size = lstm.hidden_size
-    x = x.to(lstm.weight_hh_l0.dtype)  # autocast may have made it another
+    x = x.to(next(lstm.parameters()).dtype)  # autocast may have made it another
     pad_feature = padding.unsqueeze(-1).type_as(x)
     # nn.LSTM keeps the rows of its weights in the order input, forget, cell, output.
     gates = x.new_zeros(4 * hidden_size, 1)

@@ -1,7 +1,7 @@
 """The weights of what the mask of a step is made of, chosen on a validation set."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wfe_plugin.errors import UserError
 
@@ -28,7 +28,7 @@ class Calibration(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Calibration":
         """The inverse of `str`; what is not named has its default."""
-        values = {}
+        values: dict[str, Any] = {}
         for part in text.split():
             name, _, value = part.partition("=")
             if name not in NAMES or not value:
@@ -42,8 +42,8 @@ class Calibration(NamedTuple):
     @classmethod
     def mean(cls, calibrations: Sequence["Calibration"]) -> "Calibration":
         """That of an ensemble: the mean of each weight; protocols are joined."""
-        weights = (sum(values) / len(calibrations) for values in zip(*(c[:3] for c in calibrations)))
-        return cls(*weights, "+".join(dict.fromkeys(c.protocol for c in calibrations if c.protocol)))
+        gate, base_rate, reward = (sum(values) / len(calibrations) for values in zip(*(c[:3] for c in calibrations)))
+        return cls(gate, base_rate, reward, "+".join(dict.fromkeys(c.protocol for c in calibrations if c.protocol)))
 
     @property
     def is_equation_4(self) -> bool:

@@ -64,7 +64,7 @@ class WordLogits(NamedTuple):
         # At least in float32 from here on: sums of squares over a large vocabulary
         # overflow half precision.
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        if self.votes is not None:
+        if self.votes is not None and self.words is not None:
             places, inside = places_in_slice(self.words, start, stop)
             votes = self.votes.type_as(logits).masked_fill(~inside, 0.0)
             logits = logits.scatter_add(1, places, votes)
@@ -201,7 +201,7 @@ class Estimator(nn.Module):
         """
         raise NotImplementedError
 
-    def forward(self, *args: Optional[Tensor]) -> FrequencyEstimate:
+    def forward(self, *args: Tensor) -> FrequencyEstimate:
         """The estimate as a whole; the arguments are those of :meth:`read`."""
         return self.read(*args).whole()
 
@@ -287,6 +287,7 @@ class WordFrequencyEstimator(LiteralEstimator):
         """Version 0.1.0 had neither: the same function with weights W1r times 30 and a bias of zero."""
         super().upgrade_state(state, prefix)
         if prefix + "frequency_bias" not in state:
-            state[prefix + "frequency_bias"] = torch.zeros_like(self.frequency_bias)
+            vocabulary_size = self.frequency_output.out_features
+            state[prefix + "frequency_bias"] = torch.zeros(vocabulary_size)
             weight = prefix + "frequency_hidden.weight"
             state[weight] = state[weight] / self.scale_of_sum

@@ -80,6 +80,7 @@ class CopyingEstimator(LiteralEstimator):
         padding: Tensor,
         source_words: Optional[Tensor] = None,
     ) -> PendingEstimate:
+        assert source_words is not None
         pending = super().read(states, padding)
         nothing = padding | source_words.lt(0)
         votes = self.votes(states).masked_fill(nothing.unsqueeze(-1), 0.0)

@@ -1,5 +1,7 @@
 """Negative log-likelihood of large vocabularies in little time and memory; and of an adaptive softmax."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -63,13 +65,14 @@ class _NLLInPlace(torch.autograd.Function):
         return gradient, None, None
 
 
-def adaptive_log_probs(softmax: torch.nn.Module, features: Tensor) -> Tensor:
+def adaptive_log_probs(softmax: Any, features: Tensor) -> Tensor:
     """log P of all words by fairseq's adaptive softmax, to learn from.
 
     The same as its own `get_log_prob`, which writes over what the gradient is computed from, and with
     the dropout that it has where it is trained by fairseq's `adaptive_loss`.
 
     Args:
+        softmax: fairseq's `AdaptiveSoftmax`
         features: (sentences, length, size)
 
     Returns:

@@ -127,7 +127,7 @@ class _Gradients:
             torch.mm(of_slice.t(), features, out=self.weight[start:stop])
         if self.bias is not None:
             torch.sum(of_slice, dim=0, out=self.bias[start:stop])
-        if self.votes is not None:
+        if self.votes is not None and self.logits.words is not None:
             places, inside = places_in_slice(self.logits.words, start, stop)
             self.votes += of_slice.gather(1, places).masked_fill(~inside, 0.0)
 
@@ -140,5 +140,6 @@ class _Gradients:
                     gradient.mul_(factor)
         given = self.logits[:4]
         return [
-            gradient if gradient is None else gradient.to(tensor.dtype) for gradient, tensor in zip(found, given)
+            gradient if gradient is None or tensor is None else gradient.to(tensor.dtype)
+            for gradient, tensor in zip(found, given)
         ] + [None]
