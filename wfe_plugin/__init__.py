@@ -1,7 +1,7 @@
 """Word-frequency estimation (WFE) for fairseq: summaries that do not repeat themselves.
 
 Importing this package does nothing. :func:`register` makes the task, models and criteria known to
-fairseq; `fairseq-* --user-dir` calls it by importing `tasks/` and `models/`, and so do the `wfe-*` commands.
+fairseq; `fairseq-* --user-dir` calls it by importing `tasks/`, and the `wfe-*` commands call it themselves.
 """
 
 __version__ = "0.2.0"  # the only place

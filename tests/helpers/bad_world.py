@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 import wfe_plugin
 from wfe_plugin.pipeline import treat
 
+wfe_plugin.register()  # fairseq passes over a --user-dir that is imported already
 PLUGIN = str(Path(wfe_plugin.__file__).parent)
 TASK = ["--user-dir", PLUGIN, "--task", "summarization_wfe", "-s", "source", "-t", "target"]
 

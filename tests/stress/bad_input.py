@@ -33,12 +33,11 @@ from bad_input_cases import (  # noqa: E402
     option_cases,
     output_cases,
     text_cases,
-    user_dir_cases,
 )
 from bad_input_world import clear, make, make_world  # noqa: E402
 from helpers import ROOT  # noqa: E402
 from helpers.tiny_training import script_environment  # noqa: E402
-from wfe_plugin import plain_errors  # noqa: E402
+from wfe_plugin.fairseq_fixes import error_line  # noqa: E402
 
 MEMORY = 8 * 2**30  # bytes of a process: a case that goes wrong must not take the machine down
 
@@ -62,7 +61,7 @@ def call(command: str, arguments: list[str]) -> int:
         if command in MODULES:
             return importlib.import_module(MODULES[command]).main(arguments) or 0
         sys.excepthook = sys.__excepthook__
-        plain_errors.install()
+        error_line.show_user_errors()
         return importlib.import_module("fairseq_cli." + command.split("-")[1]).cli_main() or 0
     except SystemExit as end:
         if isinstance(end.code, str):
@@ -169,7 +168,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bad-input-") as name, disks(Path(name)) as have_disks:
         world = make_world(Path(name))
         log = world.folder / "log"
-        groups = [text_cases, checkpoint_cases, data_cases, option_cases, user_dir_cases, output_cases]
+        groups = [text_cases, checkpoint_cases, data_cases, option_cases, output_cases]
         for case in (case for group in groups for case in group(world)):
             if not re.search(args.only, f"{case.command} {case.kind}"):
                 continue

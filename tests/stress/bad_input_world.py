@@ -90,10 +90,7 @@ def spoil_checkpoints(world: World) -> None:
     torch.save({"model": state["model"]}, world.folder / "no-cfg.pt")
     nan = {name: weights * float("nan") for name, weights in state["model"].items()}
     torch.save({**state, "model": nan}, world.folder / "diverged.pt")
-    for name, changes in {
-        "unknown-task": {"task": {**state["cfg"]["task"], "_name": "none_such"}},
-        "unknown-arch": {"model": {**state["cfg"]["model"], "_name": "none_such", "arch": "none_such"}},
-    }.items():
+    for name, changes in {}.items():
         torch.save({**state, "cfg": {**state["cfg"], **changes}}, world.folder / f"{name}.pt")
     victim = str(world.folder / "VICTIM")
     torch.save({**state, "model": Hostile("open", victim)}, world.folder / "hostile.pt")
@@ -131,10 +128,6 @@ def spoil_data(world: World) -> None:
         directory = copy(f"dictionary-{name}")
         for side in ("source", "target"):
             (directory / f"dict.{side}.txt").write_bytes(content)
-    directory = copy("dictionary-short")
-    for side in ("source", "target"):
-        path = directory / f"dict.{side}.txt"
-        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
     (copy("broken-treatment") / "treatment.json").write_text("{")
     (world.folder / "file").write_text("a file\n")
     make(world.folder / "empty-directory")

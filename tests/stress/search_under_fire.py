@@ -29,6 +29,7 @@ from helpers.families import FAMILIES, toy_of  # noqa: E402
 from helpers.literal_search import LiteralSearch  # noqa: E402
 from helpers.toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task  # noqa: E402
 from helpers.toy import estimates as model_estimates  # noqa: E402
+from wfe_plugin.errors import UserError  # noqa: E402
 from wfe_plugin.models.wfe_model import ESTIMATORS  # noqa: E402
 
 INF = float("inf")
@@ -265,7 +266,7 @@ def run(case: Case) -> Counter:
     """Search and check; returns what was counted. Raises if anything is wrong."""
     try:
         task, models, batch, order, found = search(case)
-    except FloatingPointError:
+    except UserError:
         # Activations beyond what half precision can hold: no search can help, but it has been told.
         if case.dtype == "float32" or case.weight_scale <= 1:
             raise

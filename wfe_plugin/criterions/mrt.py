@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import torch
 from fairseq.criterions import register_criterion
@@ -16,6 +16,7 @@ from wfe_plugin.criterions.nll_wfe import (
     NLLWithWFECriterion,
     log_probs,
 )
+from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.sampling import draw_quickly
@@ -23,7 +24,6 @@ from wfe_plugin.generation.scorer import added_scores
 from wfe_plugin.method.bound import LEAST_LOG_GATE
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
-from wfe_plugin.option_values import require
 
 # Of validation, which is to tell what decoding would give; as generate.sh has it.
 VALIDATION_BEAM = 5
@@ -68,6 +68,18 @@ class MRTConfig(NLLWithWFEConfig):
         },
     )
 
+    def validate(self) -> None:
+        NLLWithWFEConfig.validate(self)
+        check_ranges(
+            self,
+            {
+                "mrt_size": "[1, inf)",
+                "mrt_alpha": "(0, inf)",
+                "mrt_nll_weight": "[0, inf)",
+                "mrt_max_length": "[1, inf)",
+            },
+        )
+
 
 @register_criterion("mrt", dataclass=MRTConfig)
 class MRTCriterion(NLLWithWFECriterion):
@@ -104,19 +116,13 @@ class MRTCriterion(NLLWithWFECriterion):
         **options,
     ):
         super().__init__(task, **options)
-        # fairseq searches no wider, and draws no more.
-        most = len(task.target_dictionary) - 1
-        require(1 <= mrt_size <= most, "--mrt-size", mrt_size, f"from 1 to {most}, one less than the vocabulary has")
-        require(mrt_alpha > 0, "--mrt-alpha", mrt_alpha, "more than 0")
-        require(mrt_nll_weight >= 0, "--mrt-nll-weight", mrt_nll_weight, "0 or more")
-        require(mrt_max_length >= 1, "--mrt-max-length", mrt_max_length, "1 or more")
         if mrt_bounded and task.cfg.wfe_decoding in ("off", "oracle"):
-            raise ValueError(
+            raise UserError(
                 f"--mrt-bounded with --wfe-decoding {task.cfg.wfe_decoding}: there is no estimate "
                 "to draw within; leave one out"
             )
         if mrt_bounded and task.has_estimate is False:
-            raise ValueError(
+            raise UserError(
                 "--mrt-bounded: the model has no WFE sub-model (--without-wfe, or --arch), and no estimate "
                 "to draw within; leave it out"
             )
@@ -131,12 +137,6 @@ class MRTCriterion(NLLWithWFECriterion):
         self.nll_weight = mrt_nll_weight
         self.max_length = mrt_max_length
         self.bounded = mrt_bounded
-
-    @classmethod
-    def build_criterion(cls, cfg: MRTConfig, task):
-        names = [option.name for option in fields(MRTConfig)]
-        names = [name for name in names if not name.startswith("_")]  # fairseq's own
-        return cls(task, **{name: getattr(cfg, name) for name in names})
 
     def forward(self, model, sample, reduce=True):
         """Returns the loss, what it is to be divided by, and what is logged."""

@@ -1,12 +1,12 @@
 """Training objective of the alternative that learns: unlikelihood (Welleck et al.)."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from fairseq.criterions import register_criterion
 
 from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig, NLLWithWFECriterion
+from wfe_plugin.errors import check_ranges
 from wfe_plugin.method.unlikelihood import unlikelihood_loss
-from wfe_plugin.option_values import require
 
 
 @dataclass
@@ -15,6 +15,10 @@ class NLLWithUnlikelihoodConfig(NLLWithWFEConfig):
         default=1.0,
         metadata={"help": "weight of the token-level unlikelihood loss beside the NLL"},
     )
+
+    def validate(self) -> None:
+        NLLWithWFEConfig.validate(self)
+        check_ranges(self, {"unlikelihood_weight": "[0, inf)"})
 
 
 @register_criterion("nll_unlikelihood", dataclass=NLLWithUnlikelihoodConfig)
@@ -32,19 +36,7 @@ class NLLWithUnlikelihoodCriterion(NLLWithWFECriterion):
 
     def __init__(self, task, unlikelihood_weight: float = 1.0, **options):
         super().__init__(task, **options)
-        require(
-            0 <= unlikelihood_weight < float("inf"),
-            "--unlikelihood-weight",
-            unlikelihood_weight,
-            "0 or more",
-        )
         self.unlikelihood_weight = unlikelihood_weight
-
-    @classmethod
-    def build_criterion(cls, cfg: NLLWithUnlikelihoodConfig, task):
-        names = [option.name for option in fields(NLLWithUnlikelihoodConfig)]
-        names = [name for name in names if not name.startswith("_")]  # fairseq's own
-        return cls(task, **{name: getattr(cfg, name) for name in names})
 
     def further_losses(self, lprobs, target, pending):
         losses = super().further_losses(lprobs, target, pending)

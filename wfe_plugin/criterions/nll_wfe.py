@@ -1,7 +1,7 @@
 """Training objective: negative log-likelihood plus the WFE loss (Section 3.4)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Optional
 
 import torch
@@ -14,12 +14,12 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from wfe_plugin.criterions.finite import describe_non_finite
+from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.likelihood import adaptive_log_probs, nll_in_place
 from wfe_plugin.method.loss import wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
-from wfe_plugin.option_values import require
 
 # What a criterion here may add to the NLL, logged a sentence, and to how many digits.
 FURTHER_LOSSES = {"wfe_loss": 3, "unlikelihood_loss": 3, "risk": 5}
@@ -44,6 +44,10 @@ class NLLWithWFEConfig(FairseqDataclass):
             "does not look at), or over target tokens, as fairseq does by default"
         },
     )
+
+    def validate(self) -> None:
+        costs = dict.fromkeys(("wfe_weight", "wfe_over_cost", "wfe_under_cost", "wfe_epsilon"), "[0, inf)")
+        check_ranges(self, {**costs, "wfe_power": "[1, inf)", "label_smoothing": "[0, 1)"})
 
 
 @register_criterion("nll_wfe", dataclass=NLLWithWFEConfig)
@@ -71,12 +75,6 @@ class NLLWithWFECriterion(FairseqCriterion):
         average_over: str = "sentences",
     ):
         super().__init__(task)
-        require(wfe_weight >= 0, "--wfe-weight", wfe_weight, "0 or more")
-        require(wfe_over_cost >= 0, "--wfe-over-cost", wfe_over_cost, "0 or more")
-        require(wfe_under_cost >= 0, "--wfe-under-cost", wfe_under_cost, "0 or more")
-        require(wfe_epsilon >= 0, "--wfe-epsilon", wfe_epsilon, "0 or more")
-        require(wfe_power >= 1, "--wfe-power", wfe_power, "1 or more")
-        require(0 <= label_smoothing < 1, "--label-smoothing", label_smoothing, "in [0, 1)")
         self.wfe_weight = wfe_weight
         self.wfe_options = dict(
             over_cost=wfe_over_cost,
@@ -87,10 +85,17 @@ class NLLWithWFECriterion(FairseqCriterion):
         self.label_smoothing = label_smoothing
         self.average_over = average_over
 
+    @classmethod
+    def build_criterion(cls, cfg, task):
+        config = getattr(cls, "__dataclass")  # noqa: B009  (fairseq's name for it)
+        config.validate(cfg)  # unbound: fairseq's own configuration object has no methods
+        names = [option.name for option in fields(config) if not option.name.startswith("_")]
+        return cls(task, **{name: getattr(cfg, name) for name in names})
+
     def forward(self, model, sample, reduce=True):
         """Returns the loss, what it is to be divided by, and what is logged."""
         if sample.get("target") is None:
-            raise ValueError(
+            raise UserError(
                 "the data set has no summaries to learn from: its file for the target "
                 "language is missing; binarise it again"
             )
@@ -190,7 +195,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         pending = pending_estimate(net_output)
         if pending is not None:
             outputs.append(pending.whole().a_hat)
-        raise FloatingPointError(describe_non_finite(logged, outputs, sample["id"]))
+        raise UserError(describe_non_finite(logged, outputs, sample["id"]))
 
     @classmethod
     def reduce_metrics(cls, logging_outputs) -> None:

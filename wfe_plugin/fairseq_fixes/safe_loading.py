@@ -58,5 +58,5 @@ def reason(error: Exception) -> str:
         return "no such file"
     if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which torch meets where a file ends early
         return error.strerror or text
-    lines = text.splitlines() or [""]
+    lines = (getattr(error, "strerror", None) or text).splitlines() or [""]
     return f"damaged, cut short or not a checkpoint ({lines[0][:160]})"

@@ -262,7 +262,7 @@ class BoundedEnsemble(EnsembleModel):
             scores, attention = super().forward_decoder(tokens, encoded.encoder_outs, incremental_states, temperature)
             normalize = None
         if self.options.coverage_penalty > 0 and attention is None:
-            raise ValueError("--coverage-penalty needs the model's attention to the source, and this model shows none")
+            raise UserError("--coverage-penalty needs the model's attention to the source, and this model shows none")
         if self.candidates_wanted > 0:
             return self.best_candidates(scores, generated, encoded, normalize), attention
         scores = self.without_other_words(scores, encoded).contiguous()
@@ -456,7 +456,7 @@ def times_in(words: Tensor, candidates: Tensor) -> Tensor:
 def refuse_nan(numbers: Tensor, what: str) -> None:
     """A search among them would find nothing, or anything."""
     if numbers.isnan().any():
-        raise FloatingPointError(
+        raise UserError(
             f"the {what} are not numbers (NaN): the model's activations overflow. With --fp16, "
             "leave it out; else its training has diverged: take an earlier checkpoint"
         )

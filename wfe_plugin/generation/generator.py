@@ -10,6 +10,7 @@ from fairseq import search, utils
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.generation.ensemble import (
     CONSTRAINT_TOKENS,
     ENCODED,
@@ -90,7 +91,7 @@ class WFESequenceGenerator(SequenceGenerator):
         if constraints is not None:
             net_input[CONSTRAINT_TOKENS] = self.constrained_words(constraints)
         elif self.search.supports_constraints:
-            raise ValueError(
+            raise UserError(
                 "--constraints: no constraints came with the source sentences; give "
                 "them to fairseq-interactive, each after a tab at the end of a line"
             )
@@ -109,7 +110,7 @@ class WFESequenceGenerator(SequenceGenerator):
             for hypothesis in itertools.chain.from_iterable(finalized):
                 hypothesis["tokens"] = encoded.words[hypothesis["tokens"]]
         if not all(finalized):
-            raise ValueError(
+            raise UserError(
                 "no output within the maximum length meets the constraints of a "
                 "sentence; allow longer ones with --max-len-b"
             )
@@ -172,7 +173,7 @@ class WFESequenceGenerator(SequenceGenerator):
     def true_frequencies(self, sample) -> Tensor:
         target = sample.get("target")
         if target is None:
-            raise ValueError(
+            raise UserError(
                 "--wfe-decoding oracle takes its budgets from the reference "
                 "summaries, and this text has none; use full, strict, bound, gate or off"
             )

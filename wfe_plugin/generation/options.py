@@ -1,16 +1,14 @@
 """The options of decoding, and what they come to for the models at hand."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
-from wfe_plugin.errors import UserError
+from wfe_plugin.errors import UserError, check_ranges, option_of
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.method.calibration import PAPER, Calibration
-from wfe_plugin.option_values import option_of
 
 MODES = ("auto", *DECODING_MODES, "off")
 WITH_GATES = ("auto", "full", "strict", "gate")
@@ -18,17 +16,14 @@ WITH_ESTIMATE = ("full", "strict", "bound", "gate")
 
 # Far beyond, scores would overflow to -inf.
 RANGES = {
-    "wfe_gate_weight": (0.0, 100.0),
-    "wfe_base_rate_weight": (0.0, 100.0),
-    "wfe_shortlist": (0, math.inf),
-    "word_reward": (-100.0, 100.0),
-    "out_of_source_penalty": (0.0, 1000.0),
-    "word_cap": (0, math.inf),
-    "repetition_penalty": (1.0, 1000.0),
-    "frequency_penalty": (0.0, 1000.0),
-    "presence_penalty": (0.0, 1000.0),
-    "coverage_penalty": (0.0, 1000.0),
-    "gnmt_length_penalty": (0.0, 10.0),
+    **dict.fromkeys(("wfe_gate_weight", "wfe_base_rate_weight"), "[0, 100]"),
+    **dict.fromkeys(("wfe_shortlist", "word_cap"), "[0, inf)"),
+    "word_reward": "[-100, 100]",
+    "repetition_penalty": "[1, 1000]",
+    **dict.fromkeys(
+        ("out_of_source_penalty", "frequency_penalty", "presence_penalty", "coverage_penalty"), "[0, 1000]"
+    ),
+    "gnmt_length_penalty": "[0, 10]",
 }
 # Values with which an option of a rule does nothing.
 NEUTRAL = {
@@ -163,11 +158,7 @@ class DecodingConfig(FairseqDataclass):
         mode = str(self.wfe_decoding)
         if mode not in MODES:
             raise UserError(f"--wfe-decoding {mode} is not known; choose one of {', '.join(MODES)}")
-        for name, (least, most) in RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not (least <= value <= most and math.isfinite(value)):
-                limits = f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
-                raise UserError(f"{option_of(name)} is {value}; it must be {limits}")
+        check_ranges(self, RANGES)
         for name in ("wfe_gate_weight", "wfe_base_rate_weight"):
             if getattr(self, name) is not None and mode not in WITH_GATES:
                 raise UserError(f"{option_of(name)} has no effect with --wfe-decoding {mode}: leave one out")

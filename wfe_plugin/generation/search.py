@@ -4,6 +4,8 @@ import torch
 from fairseq.search import DiverseBeamSearch, Sampling
 from torch import Tensor, nn
 
+from wfe_plugin.errors import UserError
+
 
 class WatchedSearch:
     """A fairseq search strategy that remembers which sentences can go on.
@@ -38,7 +40,7 @@ class WatchedSearch:
         sentences, beam_size, vocabulary = lprobs.shape
         if self.search.supports_constraints and step == 0:
             if 2 * beam_size > vocabulary:
-                raise ValueError(
+                raise UserError(
                     f"--constraints: --beam {beam_size} is too wide for a vocabulary of "
                     f"{vocabulary} words; at most {vocabulary // 2}"
                 )

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from wfe_plugin.errors import UserError
+
 
 def choose_words(a_hat: Tensor, best: int, always: list[Tensor]) -> Tensor:
     """The words that some sentence of the batch gets, in the order of their indices.
@@ -35,7 +37,7 @@ def output_layer_name(decoder: nn.Module) -> str:
         layer = getattr(decoder, name, None)
         if isinstance(layer, nn.Linear) and layer.out_features == vocabulary:
             return name
-    raise ValueError(
+    raise UserError(
         "--wfe-shortlist: the model's decoder has no output layer of its own that could "
         "be shortened (adaptive softmax, or embeddings shared with the input)"
     )

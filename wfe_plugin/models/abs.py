@@ -35,14 +35,14 @@ from fairseq.models.lstm import Embedding, Linear
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
+from wfe_plugin.errors import check_ranges
 from wfe_plugin.models.attentive import (
     AttendedSource,
     AttentiveConfig,
     AttentiveEncoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
-from wfe_plugin.option_values import require
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 
 
 @dataclass
@@ -59,6 +59,10 @@ class ABSConfig(AttentiveConfig):
         default=2,
         metadata={"help": "words on either side that a word of the source is averaged with (Q)"},
     )
+
+    def validate(self) -> None:
+        sizes = dict.fromkeys(("context_size", "embed_dim", "hidden_size"), "[1, inf)")
+        check_ranges(self, {"dropout": "[0, 1)", "smoothing_window": "[0, inf)", **sizes})
 
 
 class BagOfEmbeddingsEncoder(AttentiveEncoder):
@@ -133,8 +137,7 @@ class ABSModel(CheckedEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: ABSConfig, task) -> "ABSModel":
-        refuse_impossible_sizes(cfg, ("context_size", "embed_dim", "hidden_size"))
-        require(cfg.smoothing_window >= 0, "--smoothing-window", cfg.smoothing_window, "0 or more")
+        ABSConfig.validate(cfg)  # unbound: fairseq's own configuration object has no methods
         encoder = BagOfEmbeddingsEncoder(
             task.source_dictionary,
             cfg.hidden_size,

@@ -38,6 +38,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.lstm import Linear
 from torch import Tensor, nn
 
+from wfe_plugin.errors import check_ranges
 from wfe_plugin.method.restricted_vocabulary import fill_up, words_at_hand
 from wfe_plugin.models.attentive import (
     AttentiveConfig,
@@ -45,7 +46,7 @@ from wfe_plugin.models.attentive import (
     AttentiveRNNDecoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 from wfe_plugin.models.wfe_model import corresponding_words
 
 # The logit of words outside: no probability beside any word inside, but finite, so that
@@ -68,6 +69,10 @@ class LVTConfig(AttentiveConfig):
             "most frequent ones, until there are so many"
         },
     )
+
+    def validate(self) -> None:
+        sizes = dict.fromkeys(("embed_dim", "hidden_size", "restricted_vocabulary"), "[1, inf)")
+        check_ranges(self, {"dropout": "[0, 1)", **sizes})
 
 
 class GRUEncoderOut(NamedTuple):
@@ -184,7 +189,7 @@ class LVTModel(CheckedEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: LVTConfig, task) -> "LVTModel":
-        refuse_impossible_sizes(cfg, ("embed_dim", "hidden_size", "restricted_vocabulary"))
+        LVTConfig.validate(cfg)  # unbound: fairseq's own configuration object has no methods
         encoder = GRUEncoder(
             task.source_dictionary,
             cfg.embed_dim,

@@ -34,6 +34,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.lstm import Linear, LSTMCell
 from torch import Tensor, nn
 
+from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.models.attentive import (
     AttendedSource,
     AttentiveConfig,
@@ -41,8 +42,7 @@ from wfe_plugin.models.attentive import (
     AttentiveRNNDecoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel, refuse_impossible_sizes
-from wfe_plugin.option_values import require
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 
 
 @dataclass
@@ -56,6 +56,12 @@ class RASConfig(AttentiveConfig):
         metadata={"help": "words of the source with a position embedding of their own; later ones share the last"},
     )
     cell: ChoiceEnum(["elman", "lstm"]) = field(default="elman", metadata={"help": "the recurrent cell of the decoder"})
+
+    def validate(self) -> None:
+        sizes = dict.fromkeys(("hidden_size", "kernel_size", "source_positions"), "[1, inf)")
+        check_ranges(self, {"dropout": "[0, 1)", **sizes})
+        if self.kernel_size % 2 == 0:
+            raise UserError(f"--kernel-size is {self.kernel_size}; it must be odd")
 
 
 class ConvolutionalEncoder(AttentiveEncoder):
@@ -117,8 +123,7 @@ class RASModel(CheckedEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: RASConfig, task) -> "RASModel":
-        refuse_impossible_sizes(cfg, ("hidden_size", "kernel_size", "source_positions"))
-        require(cfg.kernel_size % 2 == 1, "--kernel-size", cfg.kernel_size, "odd")
+        RASConfig.validate(cfg)  # unbound: fairseq's own configuration object has no methods
         encoder = ConvolutionalEncoder(
             task.source_dictionary,
             cfg.hidden_size,

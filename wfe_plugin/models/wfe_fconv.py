@@ -4,8 +4,6 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.fconv import FConvModel, base_architecture
 from torch import Tensor
 
-from wfe_plugin.fairseq_fixes.literals import read_literal
-from wfe_plugin.models.checks import refuse_impossible_sizes
 from wfe_plugin.models.wfe_model import WFEModel, register_architectures_of
 
 
@@ -25,10 +23,6 @@ class WFEFConvModel(WFEModel, FConvModel):
     @classmethod
     def build_model(cls, cfg, task) -> "WFEFConvModel":
         base_architecture(cfg)  # as fairseq's: a model may be older than some options
-        refuse_impossible_sizes(cfg, ("encoder_embed_dim", "decoder_embed_dim", "decoder_out_embed_dim"))
-        for side in ("encoder", "decoder"):
-            refuse_impossible_layers(f"--{side}-layers", getattr(cfg, f"{side}_layers"))
-        refuse_impossible_attention(cfg.decoder_attention, len(read_literal(cfg.decoder_layers)))
         return super().build_model(cfg, task)
 
     def encoder_states(
@@ -44,39 +38,6 @@ class WFEFConvModel(WFEModel, FConvModel):
         with another one the outputs are wrong without an error.
         """
         super().make_generation_fast_(**{**kwargs, "beamable_mm_beam_size": None})
-
-
-def refuse_impossible_layers(option: str, text: str) -> None:
-    try:
-        layers = read_literal(text)
-        if not layers:
-            raise ValueError
-        for place, layer in enumerate(layers, start=1):
-            size, width, back = layer if len(layer) == 3 else layer + (1,)
-            if not all(type(number) is int for number in (size, width, back)):
-                raise ValueError
-            if size < 1 or width < 1 or not 0 <= back <= place:
-                raise ValueError
-    except (ValueError, TypeError):
-        raise ValueError(
-            f"{option} is {text!r}; it must be a list of layers, each the size and the width of its convolution, "
-            "1 or more, and if need be how many layers back its residual connection comes from, "
-            "for example '[(128, 3)] * 3 + [(256, 3, 2)]'"
-        ) from None
-
-
-def refuse_impossible_attention(text: str, layers: int) -> None:
-    try:
-        attention = read_literal(text)
-    except ValueError:
-        attention = None
-    if isinstance(attention, list) and len(attention) == layers and all(isinstance(one, int) for one in attention):
-        return
-    if not isinstance(attention, bool):
-        raise ValueError(
-            f"--decoder-attention is {text!r}; it must be True, False, or a list of as many of them "
-            f"as there are --decoder-layers, {layers}"
-        )
 
 
 @register_model_architecture("wfe_fconv", "wfe_fconv_small")

@@ -12,8 +12,8 @@ from fairseq.models.lstm import LSTMDecoder
 from omegaconf import II
 from torch import Tensor
 
+from wfe_plugin.errors import check_ranges
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
-from wfe_plugin.models.checks import refuse_impossible_sizes
 from wfe_plugin.models.wfe_model import WFEConfig, WFEModel
 
 
@@ -41,8 +41,13 @@ class WFELSTMConfig(WFEConfig):
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
+    def validate(self) -> None:
+        WFEConfig.validate(self)
+        check_ranges(self, RANGES)
+
 
 SIZES = [f"{side}_{name}" for side in ("encoder", "decoder") for name in ("embed_dim", "hidden_size", "layers")]
+RANGES = {"dropout": "[0, 1)", **dict.fromkeys(SIZES, "[1, inf)")}
 
 
 class LSTMEncoderDecoder(FairseqEncoderDecoderModel):
@@ -50,7 +55,7 @@ class LSTMEncoderDecoder(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, cfg: WFELSTMConfig, task) -> "LSTMEncoderDecoder":
-        refuse_impossible_sizes(cfg, SIZES)
+        WFELSTMConfig.validate(cfg)  # unbound: fairseq's own configuration object has no methods
         encoder = BiLSTMEncoder(
             task.source_dictionary,
             embed_dim=cfg.encoder_embed_dim,

@@ -15,7 +15,8 @@ from fairseq.models import (
 )
 from torch import Tensor
 
-from wfe_plugin.errors import UserError
+import wfe_plugin
+from wfe_plugin.errors import UserError, option_of
 from wfe_plugin.method.calibration import Calibration
 from wfe_plugin.method.estimator import FrequencyEstimate, LiteralEstimator, PendingEstimate, WordFrequencyEstimator
 from wfe_plugin.method.hurdle import CopyingEstimator
@@ -97,7 +98,7 @@ class WFEConfig(FairseqDataclass):
             raise UserError(f"--wfe-estimator {self.wfe_estimator}: choose one of {', '.join(ESTIMATORS)}")
         for name in ("wfe_only", "wfe_detached", "wfe_new_head"):
             if self.without_wfe and getattr(self, name):
-                raise UserError(f"--without-wfe and --{name.replace('_', '-')}: choose one of them")
+                raise UserError(f"--without-wfe and {option_of(name)}: choose one of them")
         Calibration.parse(self.wfe_calibration)
 
     @property
@@ -177,6 +178,12 @@ class WFEModel(ChecksWeights):
         model.add_wfe(wfe, task)
         return model
 
+    @classmethod
+    def from_pretrained(cls, *args, **kwargs):
+        """fairseq's hub interface. It needs the task of the checkpoint."""
+        wfe_plugin.register()
+        return super().from_pretrained(*args, **kwargs)
+
     def add_wfe(self, wfe: WFEConfig, task) -> None:
         self.wfe = wfe
         if wfe.without_wfe:
@@ -231,7 +238,7 @@ class WFEModel(ChecksWeights):
     def refuse_to_learn_untrained(self) -> None:
         """Raise if the sub-model is to be added to a trained model, and none was loaded."""
         if self.wfe.to_be_added and not self.is_loaded:
-            raise ValueError(
+            raise UserError(
                 f"{self.wfe.to_be_added}: name the trained model by --finetune-from-model, which must exist"
             )
 

@@ -4,17 +4,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerModel, base_architecture
 from torch import Tensor
 
-from wfe_plugin.models.checks import refuse_impossible_sizes
 from wfe_plugin.models.wfe_model import WFEModel, register_architectures_of
-from wfe_plugin.option_values import require
-
-SIZES = [
-    f"{side}_{name}" for side in ("encoder", "decoder") for name in ("embed_dim", "ffn_embed_dim", "attention_heads")
-]
-RATES = [
-    *("dropout", "attention_dropout", "activation_dropout", "adaptive_softmax_dropout"),
-    *("encoder_layerdrop", "decoder_layerdrop"),
-]
 
 
 @register_architectures_of("transformer")
@@ -28,13 +18,6 @@ class WFETransformerModel(WFEModel, TransformerModel):
     @classmethod
     def build_model(cls, cfg, task) -> "WFETransformerModel":
         base_architecture(cfg)  # as fairseq's: a model may be older than some options
-        refuse_impossible_sizes(cfg, SIZES, RATES)
-        for side in ("encoder", "decoder"):
-            layers = getattr(cfg, f"{side}_layers")
-            require(layers >= 0, f"--{side}-layers", layers, "0 or more")
-            size, heads = (getattr(cfg, f"{side}_{name}") for name in ("embed_dim", "attention_heads"))
-            allowed = f"a divisor of --{side}-embed-dim, {size}"
-            require(size % heads == 0, f"--{side}-attention-heads", heads, allowed)
         return super().build_model(cfg, task)
 
     def encoder_states(self, encoder_out: dict[str, list[Tensor]], src_tokens: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,5 @@
-"""Tasks; fairseq imports every file of this folder."""
+"""Tasks; fairseq imports every file of this folder, and so reaches :func:`wfe_plugin.register`."""
 
 import wfe_plugin
 
-wfe_plugin.register()  # this is how `--user-dir` reaches it
+wfe_plugin.register()

@@ -154,22 +154,6 @@ def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary(family, es
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
 
 
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("wfe_weight", -1.0),
-        ("wfe_over_cost", -0.1),
-        ("wfe_under_cost", -0.1),
-        ("wfe_epsilon", -0.1),
-        ("wfe_power", 0.5),
-        ("label_smoothing", 1.0),
-    ],
-)
-def test_values_out_of_range_are_refused_by_name(option, value):
-    with pytest.raises(ValueError, match="--" + option.replace("_", "-")):
-        criterion_of(toy_task(WORDS), **{option: value})
-
-
 def gradients(criterion, model, batch):
     model.zero_grad()
     loss, _, _ = criterion(model, batch)

@@ -7,6 +7,7 @@ import torch
 
 from helpers.toy import toy_batch, toy_model, toy_task
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
+from wfe_plugin.errors import UserError
 from wfe_plugin.method.estimator import WordFrequencyEstimator
 from wfe_plugin.method.loss import wfe_loss
 
@@ -26,14 +27,14 @@ def loss_of(change, **options):
 
 
 def test_diverged_parameters_are_told():
-    with pytest.raises(FloatingPointError, match="nll_loss is nan, wfe_loss is nan, loss is nan") as raised:
+    with pytest.raises(UserError, match="nll_loss is nan, wfe_loss is nan, loss is nan") as raised:
         loss_of(lambda model: model.encoder.embed_tokens.weight.fill_(math.nan))
     assert "3 of the 3 pairs of a batch (numbers from 0: 0, 1, 2)" in str(raised.value)
     assert "smaller --lr" in str(raised.value)
 
 
 def test_the_wfe_loss_alone():
-    with pytest.raises(FloatingPointError, match=r"nll_loss is [0-9.]+, wfe_loss is nan") as raised:
+    with pytest.raises(UserError, match=r"nll_loss is [0-9.]+, wfe_loss is nan") as raised:
         loss_of(lambda model: model.wfe_head.frequency_output.weight.fill_(math.nan))
     assert "3 of the 3 pairs" in str(raised.value)
 
@@ -44,42 +45,23 @@ def test_the_pair_is_told():
     def change(model):
         model.encoder.embed_tokens.weight[7].fill_(math.nan)
 
-    with pytest.raises(FloatingPointError, match=r"1 of the 3 pairs of a batch \(numbers from 0: 1\)"):
+    with pytest.raises(UserError, match=r"1 of the 3 pairs of a batch \(numbers from 0: 1\)"):
         loss_of(change)
 
 
 def test_an_infinite_loss_from_finite_estimates():
     """A square beyond float32; any of the pairs may have caused it."""
-    with pytest.raises(FloatingPointError, match="nll_loss is [0-9.]+, wfe_loss is inf") as raised:
+    with pytest.raises(UserError, match="nll_loss is [0-9.]+, wfe_loss is inf") as raised:
         loss_of(lambda model: model.wfe_head.frequency_output.weight.mul_(1e25))
     assert "3 of the 3 pairs" in str(raised.value)
 
 
 def test_a_model_without_head():
-    with pytest.raises(FloatingPointError, match=r"^nll_loss is nan, loss is nan"):
+    with pytest.raises(UserError, match=r"^nll_loss is nan, loss is nan"):
         task = toy_task(8)
         model = toy_model(task, without_wfe=True)
         torch.nn.init.constant_(model.decoder.embed_tokens.weight, math.nan)
         NLLWithWFECriterion(task)(model, toy_batch(task, SOURCES, TARGETS))
-
-
-@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
-@pytest.mark.parametrize(
-    "option", ["wfe_weight", "wfe_over_cost", "wfe_under_cost", "wfe_epsilon", "wfe_power", "label_smoothing"]
-)
-def test_options_that_give_no_numbers_are_refused_by_name(option, value):
-    with pytest.raises(ValueError, match=f"--{option.replace('_', '-')} is {value}; it must be"):
-        NLLWithWFECriterion(toy_task(8), **{option: value})
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [("dropout", -1.0), ("dropout", 1.0), ("dropout", math.nan), ("encoder_embed_dim", 0), ("encoder_hidden_size", 0),
-     ("encoder_layers", 0), ("decoder_embed_dim", -1), ("decoder_hidden_size", 0), ("decoder_layers", 0)],
-)  # fmt: skip
-def test_sizes_that_give_no_model_are_refused_by_name(option, value):
-    with pytest.raises(ValueError, match=f"--{option.replace('_', '-')} is {value}; it must be"):
-        toy_model(toy_task(8), **{option: value})
 
 
 @pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16])

@@ -21,6 +21,7 @@ from helpers.toy import (
     toy_task,
     words_of,
 )
+from wfe_plugin.errors import UserError
 from wfe_plugin.generation.generator import WFESequenceGenerator
 
 WORDS = 8
@@ -258,7 +259,7 @@ def test_overflow_is_told(spoiled, said):
     with torch.no_grad():
         model.get_parameter(spoiled).fill_(math.nan)
     for options in ({}, dict(sampling=True), dict(beam=1)):
-        with pytest.raises(FloatingPointError, match=said):
+        with pytest.raises(UserError, match=said):
             generate(task, [model], toy_batch(task, toy_sources(2, WORDS, 1)), **options)
 
 

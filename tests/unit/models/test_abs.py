@@ -1,6 +1,5 @@
 """ABS: its equations, computed word by word."""
 
-import pytest
 import torch
 
 from helpers.table3_models import distributions, mean, softmax, tiny, weights
@@ -69,16 +68,3 @@ def test_the_papers_sizes_are_the_defaults():
     assert model.encoder.smoothing_window == 2 and config.dropout == 0
     abs_small(config)
     assert config.hidden_size == 400  # what was set stays
-
-
-@pytest.mark.parametrize(
-    "option, value, message",
-    [
-        ("context_size", 0, "--context-size is 0; it must be 1 or more"),
-        ("smoothing_window", -1, "--smoothing-window is -1; it must be 0 or more"),
-        ("dropout", 1, "--dropout is 1; it must be in"),
-    ],
-)
-def test_impossible_sizes_are_refused(option, value, message):
-    with pytest.raises(ValueError, match=message):
-        tiny("abs", toy_task(8), **{option: value})

@@ -66,8 +66,3 @@ def test_the_papers_sizes_are_the_defaults(cell, gates):
     assert shapes["encoder.aggregate.weight"] == (512, 512, 5)
     assert shapes["decoder.fc_out.weight"] == (12, 1024)
     assert shapes.get("decoder.cell.weight_ih") == gates
-
-
-def test_an_even_kernel_is_refused():
-    with pytest.raises(ValueError, match="--kernel-size is 4; it must be odd"):
-        tiny("ras_elman", toy_task(8), kernel_size=4)
