@@ -121,11 +121,10 @@ def checkpoint_cases(w: World):
             yield Case(
                 "train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt"
             )
-        told = "damaged" if kind in ("no-cfg", "bare", "list") else message
         for command in FAIRSEQ[1:] if kind not in ("missing", "directory") else ():
             arguments = [w.data, *TASK, "--path", path, "--cpu"]
             more = ["--max-len-b", 9] if command != "fairseq-validate" else ["--batch-size", 4]
-            yield Case(command, f"path {kind}", [*arguments, *more], told, stdin=b"a b\n")
+            yield Case(command, f"path {kind}", [*arguments, *more], message, stdin=b"a b\n")
         if kind in ("cut", "empty", "text", "hostile", "hostile-state", "hostile-old", "list"):
             for option in ("--restore-file", "--finetune-from-model"):
                 arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, option, path]
