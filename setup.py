@@ -46,6 +46,9 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            "wfe-train = wfe_plugin.cli.train:main",
+            "wfe-generate = wfe_plugin.cli.generate:main",
+            "wfe-export = wfe_plugin.cli.export:main",
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
             "wfe-experiment = wfe_plugin.cli.experiment:main",
             "wfe-hf-train = wfe_plugin.cli.hf_train:main",
