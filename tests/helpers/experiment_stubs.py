@@ -1,13 +1,14 @@
-"""Stub scripts for the tests of wfe-experiment: they do in no time what takes hours."""
+"""Stand-ins for the hard work of wfe-experiment: they do in no time what takes hours."""
 
-import json
 import sys
 import textwrap
 from pathlib import Path
 
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.evaluation import rouge_perl
-from wfe_plugin.experiment import commands, run
+from wfe_plugin.experiment import commands, trainings
+from wfe_plugin.experiment.config import read_experiment
+from wfe_plugin.experiment.results import collect
 from wfe_plugin.experiment.runner import Runner
 
 
@@ -22,8 +23,12 @@ PREPROCESS = """\
     os.makedirs(out + "/text", exist_ok=True)
     open(out + "/text/test.source", "w").write("a long story <b>\\nanother & one\\nthird\\n")
     open(out + "/text/test.target", "w").write("cats & dogs\\none <b>\\na third\\n")
+    open(out + "/text/valid.source", "w").write("cats\\ndogs\\n")
     open(out + "/text/valid.target", "w").write("cats sleep\\ndogs bark\\n")
-    json.dump({"version": os.environ.get("DATA_VERSION", "1")}, open(out + "/treatment.json", "w"))
+    names = dict(tokenize=False, unk=False, lowercase=False, digits=False, bpe="none", merges=0)
+    settings = {**names, "source_max_length": 9, "target_max_length": 9}
+    record = {"settings": settings, "text": {}, "report": {}, "version": os.environ.get("DATA_VERSION", "1")}
+    json.dump(record, open(out + "/treatment.json", "w"))
     """
 TRAIN = """\
     import json, os, sys
@@ -42,21 +47,45 @@ TRAIN = """\
             log.write("2024 | INFO | valid | " + json.dumps(values) + "\\n")
             print(f"train: epoch {epoch}: validation nll {9 - epoch}", flush=True)
     """
-GENERATE = """\
+# The real worker, whose models say what is written here.
+WORKER = """\
     import os, sys
-    get = lambda name: sys.argv[sys.argv.index(name) + 1]
-    kind = "speed" if "--time-only" in sys.argv else "tune" if get("--split") == "valid" else "generate"
-    open(os.environ["CALLS"], "a").write(kind + " " + " ".join(sys.argv[1:]) + "\\n")
-    time = {"off": "1.5s (2.00", "full": "3.0s (1.00"}[get("--decoding")]
-    print(f"x | Translated 3 sentences (9 tokens) in {time} sentences/s, 1.00 tokens/s)")
-    if kind == "speed":
-        sys.exit()
-    lines = {"off": ["cats cats & cats", "one one", "third"], "full": ["cats & dogs", "one <b>", "third"]}
-    if kind == "tune":  # the penalty that is right is 2; below, words repeat, and above, they are missing
-        penalty = float(get("--lenpen"))
-        text = ["cats cats", "dogs dogs"] if penalty < 2 else ["cats sleep", "dogs bark"] if penalty < 4 else ["", ""]
-        lines = {"off": text, "full": text}
-    open(get("--out") + "/summaries.txt", "w").write("".join(line + "\\n" for line in lines[get("--decoding")]))
+    sys.path[0] = os.environ["ROOT"]
+    from wfe_plugin.experiment import worker
+
+    def call(*words):
+        open(os.environ["CALLS"], "a").write(" ".join(map(str, words)) + "\\n")
+
+    def search(data, item, every=1):
+        kind = "speed" if item["kind"] == "speed" else "tune" if item["split"] == "valid" else "generate"
+        call(kind, os.path.basename(item["model"]), *item["arguments"])
+        get = lambda name: item["arguments"][item["arguments"].index(name) + 1]
+        off = get("--wfe-decoding") == "off"
+        lines = ["cats cats & cats", "one one", "third"] if off else ["cats & dogs", "one <b>", "third"]
+        if kind == "tune":  # the penalty that is right is 2; below, words repeat, and above, they are missing
+            penalty = float(get("--lenpen"))
+            right = ["cats sleep", "dogs bark"]
+            lines = ["cats cats", "dogs dogs"] if penalty < 2 else right if penalty < 4 else ["", ""]
+        return lines, 1.5 if off else 3.0
+
+    def frequencies(data, item):
+        call("frequencies", os.path.basename(item["model"]))
+        result = {
+            "true_counts": ["1", "2", ">=3"], "estimates": ["0", "1", "2", "3", ">=4"],
+            "matrix": [[1, 4, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
+            "recall": 80.0, "allowed_recall": 90.0, "mean_allowed_words": 12.5, "sentences": 3,
+        }
+        worker.step_of(item).finish(result=result)
+
+    def perplexity(data, item):
+        call("perplexity", os.path.basename(item["model"]), len(item["files"]))
+        for number, one in enumerate(item["files"]):
+            worker.step_of(one).finish(perplexity=10.0 + number)
+
+    worker.start = lambda threads: None
+    worker.search = search
+    worker.KINDS.update(frequencies=frequencies, perplexity=perplexity)
+    sys.exit(worker.main())
     """
 CONFIG = """\
     [experiment]
@@ -75,37 +104,22 @@ CONFIG = """\
     """
 
 
-class StubRunner(Runner):
-    """Runs stub scripts; no model is there to ask for its size or its estimates."""
-
-    def model_facts(self, model):
-        return {"seconds": 90.0, "parameters": 1_234_567, "epochs": 2, "best_epoch": 1}
-
-    def frequencies_command(self, training, seed, test, out):
-        result = {
-            "true_counts": ["1", "2", ">=3"], "estimates": ["0", "1", "2", "3", ">=4"],
-            "matrix": [[1, 4, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
-            "recall": 80.0, "allowed_recall": 90.0, "mean_allowed_words": 12.5, "sentences": 3,
-        }  # fmt: skip
-        code = "import sys; open(sys.argv[1], 'w').write(sys.argv[2])"
-        return [sys.executable, "-c", code, str(out), json.dumps(result)]
-
-
 def make_lab(tmp_path, monkeypatch):
-    """Runs the command on stubs; `calls` returns what they were asked since it was last called."""
+    """Runs the command on stand-ins; `calls` returns what they were asked since it was last called."""
     monkeypatch.setattr(commands, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(rouge_perl, "obstacle", lambda: "not in this test")  # which takes its time
     scripts = tmp_path / "scripts"
     scripts.mkdir()
-    for name, code in (("preprocess.sh", PREPROCESS), ("train.sh", TRAIN), ("generate.sh", GENERATE)):
-        script = write(scripts / name, f"#!{sys.executable}\n" + textwrap.dedent(code))
-        script.chmod(0o755)
-    monkeypatch.setattr(
-        run, "Runner", lambda experiment, jobs, overwrite: StubRunner(experiment, jobs, overwrite, scripts)
-    )
+    for name, code in (("wfe-preprocess", PREPROCESS), ("wfe-train", TRAIN), ("worker", WORKER)):
+        write(scripts / name, code)
+    monkeypatch.setattr(commands, "executable", lambda name: [sys.executable, str(scripts / name)])
+    # No model is there to ask for its size.
+    facts = {"seconds": 90.0, "parameters": 1_234_567, "epochs": 2, "best_epoch": 1}
+    monkeypatch.setattr(trainings.Trainings, "facts", lambda self, model: facts)
+    monkeypatch.setattr(cli, "parsers", dict)  # which take their time
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("ROOT", str(commands.ROOT))
     write(tmp_path / "cats.ini", CONFIG)
-
     return Lab(tmp_path, scripts)
 
 
@@ -116,6 +130,12 @@ class Lab:
 
     def run(self, *options):
         return cli.main([str(self.config), *options])
+
+    def runner(self):
+        return Runner(read_experiment(self.config), jobs=1)
+
+    def results(self):
+        return collect(self.runner())
 
     def edit(self, old, new):
         text = self.config.read_text()

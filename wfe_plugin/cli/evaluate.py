@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
-from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS
+from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, STEMMERS
 
 DESCRIPTION = """\
 Score summaries as the literature does, and show how much they repeat themselves
@@ -19,6 +19,8 @@ protocols:
 """
 EPILOG = """\
 Every file holds one summary per line, in the same order. Scores are percentages.
+files2rouge scores a little lower than ROUGE-1.5.5 as published, since it stems by
+Porter's rules alone; --stemmer porter gives its figures without it.
 ROUGE-1.5.5 prints the mean of its bootstrap resamples, the difference of two systems
 is one of plain means: it may be some hundredths off the difference of the scores.
 
@@ -54,7 +56,12 @@ def build_parser() -> Parser:
         "--rouge",
         default="auto",
         choices=IMPLEMENTATIONS,
-        help="auto (default): the Perl script where it can run, else Python",
+        help="auto (default): the Perl script where it can run, else Python; files2rouge: an installed one",
+    )
+    parser.add_argument(
+        "--stemmer",
+        choices=STEMMERS,
+        help="wordnet (default): as ROUGE-1.5.5 is published; porter: Porter's rules alone, as in files2rouge",
     )
     return parser
 
@@ -64,7 +71,9 @@ def evaluate(options: argparse.Namespace) -> None:
 
     systems = [options.hypotheses, *([options.versus] if options.versus else [])]
     refuse_to_replace(options.json, [*options.references, *systems, *filter(None, [options.sources])])
-    found = evaluate_files(options.references, systems, options.protocol, options.rouge, options.sources)
+    found = evaluate_files(
+        options.references, systems, options.protocol, options.rouge, options.sources, options.stemmer
+    )
     show(as_table(found), as_dictionary(found), options.json)
 
 

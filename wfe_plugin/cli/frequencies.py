@@ -27,13 +27,13 @@ def build_parser() -> Parser:
 
 
 def measure(options: argparse.Namespace) -> None:
-    from wfe_plugin.experiment.frequencies import as_dictionary, as_text, measure_frequencies
+    from wfe_plugin.experiment.frequencies import as_text, measure_frequencies
 
     model, data = Path(options.model), Path(options.data)
     inputs = [*model.glob("*.pt"), *data.glob("dict.*"), *data.glob(f"{glob.escape(options.split)}.*")]
     refuse_to_replace(options.json, [model, *inputs])
     report = measure_frequencies(options.model, options.data, options.split)
-    show(as_text(report), as_dictionary(report), options.json)
+    show(as_text(report), report.as_dictionary(), options.json)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -96,6 +96,18 @@ class FrequencyReport:
         """Words per sentence with r_hat > 0."""
         return self.allowed / self.sentences if self.sentences else 0.0
 
+    def as_dictionary(self) -> dict:
+        """Everything, as JSON values."""
+        return {
+            "true_counts": list(TRUE_COUNTS),
+            "estimates": list(ESTIMATES),
+            "matrix": self.matrix.tolist(),
+            "recall": self.recall,
+            "allowed_recall": self.allowed_recall,
+            "mean_allowed_words": self.mean_allowed_words,
+            "sentences": self.sentences,
+        }
+
     def table(self) -> str:
         """The matrix as text, rows true counts, columns estimates."""
         lines = ["true \\ estimated" + "".join(f"{label:>10}" for label in ESTIMATES)]

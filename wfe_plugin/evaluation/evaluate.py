@@ -56,6 +56,7 @@ def evaluate_files(
     protocol: str = "gigaword",
     implementation: str = "auto",
     sources: str | Path | None = None,
+    stemmer: str | None = None,
 ) -> Evaluation:
     """Measure one or two files of hypotheses, one summary per line, against files of references.
 
@@ -65,6 +66,7 @@ def evaluate_files(
         protocol: one of `rouge_protocol.PROTOCOLS`
         implementation: one of `rouge_protocol.IMPLEMENTATIONS`
         sources: what was summarised; without it nothing is said of where words come from
+        stemmer: one of `rouge_protocol.STEMMERS`
     """
     # References first: a file of the wrong length is measured against them.
     files = [*references, *hypotheses, *([sources] if sources else [])]
@@ -80,7 +82,7 @@ def evaluate_files(
         System(
             file=str(file),
             empty_lines=_count_empty(lines),
-            rouge=rouge(lines, by_sentence, protocol, implementation),
+            rouge=rouge(lines, by_sentence, protocol, implementation, stemmer),
             repetition=repetition(lines),
             grounding=grounded(lines),
         )

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from wfe_plugin.errors import UserError
-from wfe_plugin.evaluation import rouge_perl, rouge_python
-from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, Estimate, Protocol
+from wfe_plugin.evaluation import rouge_files2rouge, rouge_perl, rouge_python
+from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, STEMMERS, Estimate, Protocol
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class RougeResult:
 
     protocol: Protocol
     implementation: str
-    note: str  # why the Perl script was not used; empty when it was, or was not wanted
+    note: str  # why another implementation was not used, or how far this one is from ours; mostly empty
     scores: dict[str, dict[str, Estimate]]
     sentence_scores: dict[str, dict[str, list[float]]]
 
@@ -41,33 +42,47 @@ def rouge(
     references: Sequence[Sequence[str]],
     protocol: str = "gigaword",
     implementation: str = "auto",
+    stemmer: str | None = None,
 ) -> RougeResult:
     """Score hypotheses against one or more references for each.
 
-    A text is one summary, taken as one sentence; line breaks count as spaces.
-    An empty hypothesis scores zero. ``implementation`` is "perl", "python", or
-    "auto" for Perl where it can run and Python elsewhere.
+    A text is one summary, taken as one sentence; line breaks count as spaces. An empty hypothesis
+    scores zero.
+
+    Args:
+        implementation: "perl", "python", "files2rouge", or "auto" for Perl where it can run and Python elsewhere
+        stemmer: "wordnet", as ROUGE-1.5.5 is published (default), or "porter", as files2rouge stems
     """
-    if protocol not in PROTOCOLS:
-        raise UserError(f"unknown protocol {protocol!r}: choose from {', '.join(PROTOCOLS)}")
-    if implementation not in IMPLEMENTATIONS:
-        raise UserError(f"unknown implementation {implementation!r}: choose from {', '.join(IMPLEMENTATIONS)}")
+    for value, known in ((protocol, PROTOCOLS), (implementation, IMPLEMENTATIONS), (stemmer, (None, *STEMMERS))):
+        if value not in known:
+            raise UserError(f"{value!r}: choose one of: {', '.join(map(str, known))}")
     _check_texts(hypotheses, references)
-    obstacle = "" if implementation == "python" else rouge_perl.obstacle()
-    if implementation == "perl" and obstacle:
-        raise UserError(f"ROUGE-1.5.5 in Perl cannot run: {obstacle}")
-    use_python = implementation == "python" or obstacle
-    backend = rouge_python if use_python else rouge_perl
     hypotheses = [_as_one_line(text) for text in hypotheses]
     references = [[_as_one_line(text) for text in texts] for texts in references]
-    scores, sentence_scores = backend.score(hypotheses, references, PROTOCOLS[protocol].byte_limit)
-    return RougeResult(
-        protocol=PROTOCOLS[protocol],
-        implementation=backend.name(),
-        note=f"ROUGE-1.5.5 in Perl could not run: {obstacle}" if obstacle else "",
-        scores=scores,
-        sentence_scores=sentence_scores,
-    )
+    backend, note = _backend(implementation)
+    default = "porter" if backend is rouge_files2rouge else "wordnet"
+    limit = PROTOCOLS[protocol].byte_limit
+    found = backend.score(hypotheses, references, limit, stemmer or default)
+    if backend is rouge_files2rouge:
+        note = rouge_files2rouge.cross_check(hypotheses, references, limit, found)
+    name = backend.name() + (", Porter's stemmer alone" if stemmer == "porter" else "")
+    return RougeResult(PROTOCOLS[protocol], name, note, *found)
+
+
+def _backend(implementation: str) -> tuple[ModuleType, str]:
+    """The module that scores, and why it is not the one that is preferred."""
+    if implementation == "python":
+        return rouge_python, ""
+    if implementation == "files2rouge":
+        if obstacle := rouge_files2rouge.obstacle():
+            raise UserError(obstacle)
+        return rouge_files2rouge, ""
+    obstacle = rouge_perl.obstacle()
+    if not obstacle:
+        return rouge_perl, ""
+    if implementation == "perl":
+        raise UserError(f"ROUGE-1.5.5 in Perl cannot run: {obstacle}")
+    return rouge_python, f"ROUGE-1.5.5 in Perl could not run: {obstacle}"
 
 
 def _as_one_line(text: str) -> str:

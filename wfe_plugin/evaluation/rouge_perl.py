@@ -24,8 +24,10 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.rouge_protocol import MEASURES, METRICS, Estimate
 
 NUMBER = r"([0-9.]+)"
-CORPUS_SCORE = re.compile(rf"^A (ROUGE-[12L]) Average_([RPF]): {NUMBER} \(95%-conf\.int\. {NUMBER} - {NUMBER}\)$", re.M)
-SENTENCE_SCORE = re.compile(rf"^A (ROUGE-[12L]) Eval [0-9]+\.A R:{NUMBER} P:{NUMBER} F:{NUMBER}$", re.M)
+CORPUS_SCORE = re.compile(
+    rf"^[A1] (ROUGE-[12L]) Average_([RPF]): {NUMBER} \(95%-conf\.int\. {NUMBER} - {NUMBER}\)$", re.M
+)
+SENTENCE_SCORE = re.compile(rf"^[A1] (ROUGE-[12L]) Eval [0-9]+\.[A1] R:{NUMBER} P:{NUMBER} F:{NUMBER}$", re.M)
 MEASURE_OF_LETTER = {"R": "recall", "P": "precision", "F": "f1"}
 
 
@@ -44,11 +46,16 @@ def obstacle() -> str:
     return ""
 
 
-def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None) -> tuple[dict, dict]:
+def score(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    byte_limit: int | None,
+    stemmer: str = "wordnet",
+) -> tuple[dict, dict]:
     """Return corpus estimates and sentence scores, by metric and measure."""
     with tempfile.TemporaryDirectory(prefix="rouge-") as name_of_directory:
         directory = Path(name_of_directory)
-        _write_data(directory)
+        _write_data(directory, stemmer)
         _write_texts(directory, hypotheses, references)
         # Everything is named relative to this directory, so that no path needs quoting.
         command = perl_cmd.get_command(
@@ -63,22 +70,22 @@ def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_l
             env=".",
         )
         output = _run(command, directory)
-    return _parse(output, len(hypotheses))
+    return parse(output, len(hypotheses))
 
 
 def _has_word(text: str, byte_limit: int | None) -> bool:
     return re.search(rb"[A-Za-z0-9]", text.encode("utf-8")[:byte_limit]) is not None
 
 
-def _write_data(directory: Path) -> None:
-    """Put the stop words and a full exception database where the script looks for them.
+def _write_data(directory: Path, stemmer: str) -> None:
+    """Put the stop words and the database of irregular forms where the script looks for them.
 
-    The database takes a tenth of a second to build; keeping one would save little
+    With the stemmer "porter" the database is empty. It takes a tenth of a second to build; keeping one would save little
     and could go stale. One sorted list makes it independent of the order in which
     the file system lists the exception files.
     """
     shutil.copy(perl_cmd.ROUGE_SMART_COMMON_WORDS, directory)
-    exception_files = sorted(Path(perl_cmd.ROUGE_WORDNET_DIR).glob("*.exc"))
+    exception_files = sorted(Path(perl_cmd.ROUGE_WORDNET_DIR).glob("*.exc")) if stemmer == "wordnet" else []
     (directory / "all.exc").write_bytes(b"".join(path.read_bytes() for path in exception_files))
     database = Path(perl_cmd.ROUGE_DB).name
     _run(["perl", perl_cmd.ROUGE_BUILD_DB_SCRIPT, ".", "exc", database], directory)
@@ -123,7 +130,8 @@ def _run(command: Sequence[str], directory: Path) -> str:
     return process.stdout
 
 
-def _parse(output: str, sentence_count: int) -> tuple[dict, dict]:
+def parse(output: str, sentence_count: int) -> tuple[dict, dict]:
+    """Corpus and sentence scores from what the script prints, of the system called A or 1."""
     scores = {metric: {} for metric in METRICS}
     for metric, letter, *numbers in CORPUS_SCORE.findall(output):
         estimate = Estimate(*(_percent(number) for number in numbers))

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 METRICS = ("rouge-1", "rouge-2", "rouge-l")
 MEASURES = ("recall", "precision", "f1")
-IMPLEMENTATIONS = ("auto", "perl", "python")
+IMPLEMENTATIONS = ("auto", "perl", "python", "files2rouge")
+# How words are stemmed: by WordNet's irregular forms and then by Porter's rules, as ROUGE-1.5.5 is
+# published, or by Porter's rules alone, as files2rouge does with its empty database of irregular forms.
+STEMMERS = ("wordnet", "porter")
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,14 @@ def name() -> str:
     return "wfe_plugin's Python implementation of ROUGE-1.5.5"
 
 
-def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_limit: int | None) -> tuple[dict, dict]:
+def score(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    byte_limit: int | None,
+    stemmer: str = "wordnet",
+) -> tuple[dict, dict]:
     """Return corpus estimates and sentence scores, by metric and measure."""
-    stem = _stemmer()
+    stem = _stemmer(stemmer)
     table = np.array(
         [
             _score_sentence(
@@ -54,9 +59,9 @@ def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], byte_l
     return scores, sentence_scores
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> RougeStemmer:
-    return RougeStemmer(read_exceptions(perl_cmd.ROUGE_WORDNET_DIR))
+@lru_cache
+def _stemmer(name: str = "wordnet") -> RougeStemmer:
+    return RougeStemmer(read_exceptions(perl_cmd.ROUGE_WORDNET_DIR) if name == "wordnet" else {})
 
 
 def _percent(number: float) -> float:

@@ -1,4 +1,4 @@
-"""Running the pipeline's scripts, several at once, with their output in log files."""
+"""Running commands of the plugin, several at once, with their output in log files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wfe_plugin.experiment.steps import StepError
+import wfe_plugin
+from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import named
 
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 20  # for a process that was asked to end
+
+
+ROOT = Path(wfe_plugin.__file__).resolve().parent.parent  # what wfe_plugin is imported from
+MODULES = {
+    "wfe-preprocess": "wfe_plugin.pipeline.preprocess",
+    "wfe-train": "wfe_plugin.cli.train",
+    "worker": "wfe_plugin.experiment.worker",
+}
+# Not "python -m": that would import from the user's working directory before anything else.
+START = (
+    "import sys; sys.path[0] = sys.argv.pop(1); module = sys.argv.pop(1)\n"
+    "from importlib import import_module; sys.exit(import_module(module).main())"
+)
 
 
 @dataclass(frozen=True)
@@ -24,8 +38,13 @@ class Command:
     """A command and the file that its output is added to."""
 
     name: str  # for people
-    arguments: Sequence[str]
+    arguments: Sequence[str]  # as one would type it; the first is one of MODULES
     log: Path
+
+
+def executable(name: str) -> list[str]:
+    """How to start a command with the Python that is running, installed or not."""
+    return [sys.executable, "-c", START, str(ROOT), MODULES[name]]
 
 
 def as_text(arguments: Sequence[str]) -> str:
@@ -39,14 +58,8 @@ def cores() -> int:
 
 
 def threads_each(at_once: int, commands: int) -> int:
-    """How many threads a command may have, so that those at once share the cores."""
+    """How many threads each command may have, so that those at once share the cores."""
     return max(1, cores() // max(1, min(at_once, commands)))
-
-
-def environment() -> dict[str, str]:
-    """The scripts are to use this very Python, whether its environment is active or not."""
-    path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
-    return {**os.environ, "PATH": path, "VIRTUAL_ENV": sys.prefix, "PYTHONUNBUFFERED": "1"}
 
 
 def run_all(
@@ -73,7 +86,7 @@ def run_all(
                     continue
                 del running[process]
                 if status != 0:
-                    raise StepError(failure(command, status))
+                    raise UserError(failure(command, status))
                 finished(command, time.monotonic() - begun)
             if running:
                 time.sleep(POLL_SECONDS)
@@ -88,17 +101,17 @@ def start(command: Command) -> subprocess.Popen:
         log.flush()
         try:
             return subprocess.Popen(
-                [str(argument) for argument in command.arguments],
+                [*executable(command.arguments[0]), *map(str, command.arguments[1:])],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment(),
-                # A group of its own, so that what a script started ends with it.
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                # A group of its own, so that what a command started ends with it.
                 start_new_session=True,
                 close_fds=False,  # it holds the experiment's directory with us, see lock.py
             )
         except OSError as error:
-            raise StepError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
+            raise UserError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
 
 
 def last_output(log: Path) -> str:

@@ -9,7 +9,7 @@ from fairseq import checkpoint_utils, utils
 
 import wfe_plugin
 from wfe_plugin.errors import UserError
-from wfe_plugin.evaluation.confusion import ESTIMATES, TRUE_COUNTS, FrequencyReport
+from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
@@ -77,15 +77,3 @@ def as_text(report: FrequencyReport) -> str:
             f"{report.sentences:8}    sentences",
         ]
     )
-
-
-def as_dictionary(report: FrequencyReport) -> dict:
-    return {
-        "true_counts": list(TRUE_COUNTS),
-        "estimates": list(ESTIMATES),
-        "matrix": report.matrix.tolist(),
-        "recall": report.recall,
-        "allowed_recall": report.allowed_recall,
-        "mean_allowed_words": report.mean_allowed_words,
-        "sentences": report.sentences,
-    }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wfe_plugin.experiment.steps import StepError
+from wfe_plugin.errors import UserError
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def alone_in(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StepError(
+            raise UserError(
                 f"{directory}: an experiment is running in this directory, or a command that one has started; "
                 "wait for its end, or choose another 'out' in [experiment]"
             ) from None

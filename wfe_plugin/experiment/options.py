@@ -1,6 +1,6 @@
-"""Options of the scripts in a configuration: those that an experiment sets itself are refused.
+"""Options of the commands in a configuration: those that an experiment sets itself are refused.
 
-They would stand last on the command line, and win: the report would tell of something else than was done.
+They would come last on the command line and win: the report would describe something that was not done.
 """
 
 from __future__ import annotations
@@ -9,18 +9,15 @@ import contextlib
 import io
 from collections.abc import Callable, Sequence
 
-from wfe_plugin.cli import generate
+from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.sections import Section
-from wfe_plugin.experiment.steps import StepError
-from wfe_plugin.pipeline import train_options
-from wfe_plugin.pipeline.errors import PipelineError
-from wfe_plugin.pipeline.options import refuse_managed, split_options
+from wfe_plugin.pipeline.options import split_options
 
 NOWHERE = "leave it out"
 HELP = {"-h": NOWHERE, "--help": NOWHERE}
-# By script, and what to do instead.
+# By command, and what to do instead.
 OWN = {
-    "preprocess.sh": {
+    "wfe-preprocess": {
         **HELP,
         **{
             f"--{name}{form}": f"use '{name}' in [data]"
@@ -30,7 +27,7 @@ OWN = {
         "--out": "use 'out' in [experiment]",
         "--overwrite": "give it to wfe-experiment",
     },
-    "train.sh": {
+    "wfe-train": {
         **HELP,
         "--data": "use [data]",
         "--out": "use 'out' in [experiment]",
@@ -38,60 +35,65 @@ OWN = {
         "--seed": "use 'seeds' in [experiment]",
         "--threads": "give --jobs to wfe-experiment",
         "--baseline": "use 'baseline' in [training NAME]",
+        "--estimator": "use 'estimator' in [training NAME]",
         "--add-wfe": "use 'add wfe to' in [training NAME]",
         "--from": "use 'start from' in [training NAME]",
     },
-    "generate.sh": {
+    "wfe-generate": {
         **HELP,
         "--model": "use 'training' in [system NAME]",
+        "--path": "use 'training' in [system NAME]",
         "--data": "use [data]",
         "--split": "use 'split' in [test NAME]",
+        "--gen-subset": "use 'split' in [test NAME]",
         "--input": "use 'test' in [data]",
         "--out": "use 'out' in [experiment]",
-        "--time-only": "use 'speed rounds' in [experiment]",
+        "--results-path": "use 'out' in [experiment]",
         "--beam": "use 'beams' in [experiment]",
+        "--nbest": "the best summary is what counts",
         "--decoding": "use 'decoding' in [system NAME]",
+        "--wfe-decoding": "use 'decoding' in [system NAME]",
         "--references": "use 'references' in [test NAME]",
         "--protocol": "use 'protocol' in [test NAME]",
         "--threads": "give --jobs to wfe-experiment",
+        "--cpu": NOWHERE,
+        "--user-dir": NOWHERE,
+        "--task": NOWHERE,
+        "--source-lang": NOWHERE,
+        "--target-lang": NOWHERE,
+        "--score-reference": NOWHERE,
+        "--model-overrides": NOWHERE,
     },
 }
-# After "--", of fairseq.
-MANAGED = {"preprocess.sh": [], "train.sh": train_options.MANAGED, "generate.sh": generate.MANAGED}
 
 
-def read_options(section: Section, key: str, script: str) -> tuple[str, ...]:
-    """What the key says, for the command line of a script."""
+def read_options(section: Section, key: str, command: str) -> tuple[str, ...]:
+    """What the key says, for the command line of a command."""
     words = section.words(key)
-    ours, extra = split_options(list(words))
+    # A system's options are all fairseq's, and "--" in front of them changes nothing.
+    ours = words if command == "wfe-generate" else split_options(list(words))[0]
     for word in ours:
-        refuse_own(section, key, word.partition("=")[0], script)
-    try:
-        refuse_managed(extra, MANAGED[script], script)
-    except PipelineError as error:
-        section.fail(key, str(error))
+        refuse_own(section, key, word.partition("=")[0], command)
     return words
 
 
-def refuse_own(section: Section, key: str, option: str, script: str) -> None:
-    if option in OWN[script]:
-        section.fail(key, f"{option}: wfe-experiment decides on this for {script}; {OWN[script][option]}")
+def refuse_own(section: Section, key: str, option: str, command: str) -> None:
+    if option in OWN[command]:
+        section.fail(key, f"{option}: wfe-experiment sets this for {command}; {OWN[command][option]}")
 
 
 def refuse_tuning(section: Section, option: str) -> None:
-    """It must be an option of fairseq that generate.sh leaves to others."""
-    refuse_own(section, "tune", option, "generate.sh")
-    try:
-        refuse_managed([option], [*OWN["generate.sh"], *MANAGED["generate.sh"]], "generate.sh")
-    except PipelineError:
-        section.fail("tune", f"{option}: generate.sh sets this itself, so that it cannot be tuned")
+    """It must be an option that the experiment leaves to others."""
+    refuse_own(section, "tune", option, "wfe-generate")
 
 
 def check_command(where: str, parse: Callable, arguments: Sequence[str]) -> None:
-    """Let a script's own parser find what is wrong now, and not after hours of training."""
+    """Let a command's own parser find what is wrong now, and not after hours of training."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
             parse(list(arguments))
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
     except SystemExit:
-        raise StepError(f"{where}: {said.getvalue().strip().rpartition(': error: ')[2]}") from None
+        raise UserError(f"{where}: {said.getvalue().strip().rpartition(': error: ')[2]}") from None

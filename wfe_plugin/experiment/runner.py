@@ -1,14 +1,15 @@
 """The steps of an experiment, from text to measurements; finished ones are skipped.
 
-    OUT/data/                    what preprocess.sh made, unless the data came prepared
-    OUT/models/NAME-seedN/       what train.sh made; NAME-seedN.json tells from what
+    OUT/data/                    what wfe-preprocess made, unless the data came prepared
+    OUT/models/NAME-seedN/       what wfe-train made; NAME-seedN.json says from what
     OUT/tuning/NAME/VALUES-seedN-beamK/
                                  the validation set, decoded with each value of a tuned option
     OUT/decodings/TEST/NAME-seedN-beamK/
-                                 what generate.sh made; record.json tells from what, and
-                                 evaluation.json what it is worth
+                                 summaries; record.json says from what, evaluation.json and
+                                 perplexity.json what they are worth
     OUT/frequencies/TEST/        how well each model's estimator did
     OUT/speed/CONFIGURATION/     the systems' times, round by round
+    OUT/logs/                    what the workers were told, and what they said
 
 Several configurations may share OUT: what has the same name and the same settings is made once.
 """
@@ -17,27 +18,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-import shutil
-import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import torch
-
-import wfe_plugin
-from wfe_plugin.cli import generate, train
-from wfe_plugin.experiment import speed, tuning
-from wfe_plugin.experiment.commands import Command, as_text, cores, run_all, threads_each
-from wfe_plugin.experiment.config import Experiment, System, TestSet, Training, slug
-from wfe_plugin.experiment.decoding import Decoder, Decoding
+from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
+from wfe_plugin.experiment import speed, tuning, work
+from wfe_plugin.experiment.commands import Command, cores, run_all
+from wfe_plugin.experiment.decoding import Decoding, Decodings
 from wfe_plugin.experiment.options import check_command
-from wfe_plugin.experiment.progress import Progress, say
-from wfe_plugin.experiment.steps import Step, StepError, fingerprint, read_json
-from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.experiment.versions import versions
-from wfe_plugin.pipeline.record import RECORD
+from wfe_plugin.experiment.plan import Experiment, System, TestSet, Training, slug
+from wfe_plugin.experiment.progress import say
+from wfe_plugin.experiment.steps import Step
+from wfe_plugin.experiment.trainings import Trainings
+from wfe_plugin.experiment.worker import SUMMARIES
+from wfe_plugin.pipeline.treat import SETTINGS_FILE
 
-SCRIPTS = Path(wfe_plugin.__file__).resolve().parent.parent
-SETTINGS_FILE = "treatment.json"
 MOST_AT_ONCE = 4  # by default: each holds a model in memory
 
 
@@ -46,63 +42,51 @@ class Runner:
 
     Args:
         experiment: what to do
-        jobs: trainings or decodings at once; None: one a core, at most four, or one on a GPU
+        jobs: trainings or workers at once; None: one per core, at most four, or one on a GPU
         overwrite: replace data and models that were made with other settings
-        scripts: directory of preprocess.sh, train.sh and generate.sh
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        jobs: int | None = None,
-        overwrite: bool = False,
-        scripts: Path = SCRIPTS,
-    ):
+    def __init__(self, experiment: Experiment, jobs: int | None = None, overwrite: bool = False):
         self.experiment = experiment
-        self.at_once = jobs or (1 if torch.cuda.is_available() else min(cores(), MOST_AT_ONCE))
+        self.at_once = jobs or default_jobs()
         self.overwrite = overwrite
-        self.scripts = scripts
         self.out = experiment.out
         self.data = experiment.data.prepared or self.out / "data"
-        self.decoder = Decoder(
-            scripts / "generate.sh",
-            self.data,
-            self.model,
-            identity=lambda training, seed: self.training_step(training, seed).identity(),
-            at_once=self.at_once,
-        )
+        self.trainings = Trainings(experiment, self.data, self.at_once, overwrite)
+        self.work = Decodings(self.data, self.trainings.model, self.trainings.identity)
 
-    def check(self) -> None:
-        """Refuse what cannot work, before anything is written."""
-        for name in ("preprocess.sh", "train.sh", "generate.sh"):
-            if not (self.scripts / name).is_file():
-                raise StepError(
-                    f"{self.scripts / name}: not found. wfe-experiment runs the scripts of the "
-                    "repository: install the plugin from a clone, with `make setup` or `pip install -e`."
-                )
-        self.check_options()
+    def check(self, parsers: Mapping[str, Callable[[Sequence[str]], object]]) -> None:
+        """Refuse what cannot work, before anything is written.
 
-    def check_options(self) -> None:
-        """What train.sh and generate.sh would refuse when their turn comes."""
+        Args:
+            parsers: of the arguments of "wfe-train", and of fairseq-generate's under "wfe-generate"
+        """
         experiment = self.experiment
         for training, seed in itertools.product(experiment.trainings, experiment.seeds):
-            command = self.train_command(training, seed, threads=1)
-            check_command(f"{experiment.file}: [training {training.name}]", train.parse, command[1:])
+            if "wfe-train" in parsers:
+                command = self.trainings.command(training, seed, threads=1)
+                check_command(f"{experiment.file}: [training {training.name}]", parsers["wfe-train"], command[1:])
         for system in experiment.systems:
-            for beam in (*experiment.beams, *([experiment.tuning_beam] if system.grid else [])):
-                split = experiment.tests[0].split
-                command = self.decoder.command(system, experiment.seeds[0], beam, split, "--out", str(self.out))
-                check_command(f"{experiment.file}: [system {system.name}]", generate.parse, command[1:])
+            where = f"{experiment.file}: [system {system.name}]"
+            for values in system.candidates() if system.training and "wfe-generate" in parsers else ():
+                arguments = self.work.arguments(system.with_values(values), experiment.middle_beam)
+                check_command(where, parsers["wfe-generate"], arguments)
+            for test, seed, beam in () if system.training else self.cases():
+                if not system.file(test, seed, beam).is_file():
+                    raise UserError(f"{where} outputs: {system.file(test, seed, beam)}: no such file")
 
     def run(self) -> None:
         self.prepare()
-        self.train()
-        self.tune()
-        decodings = list(self.decodings())
-        self.decoder.decode(decodings, "decoding")
+        self.trainings.run()
+        self.decode(tuning.decodings(self.experiment), "tuning")
+        self.decode(list(self.decodings()), "decoding")
         self.estimate_frequencies()
-        self.decoder.evaluate(decodings, "evaluation")
-        speed.measure(self.experiment, self.systems, self.decoder)
+        self.measure_perplexity()
+        self.measure_speed()
+
+    def cases(self) -> Iterator[tuple[TestSet, int, int]]:
+        """Test sets, seeds and beams."""
+        return itertools.product(self.experiment.tests, self.experiment.seeds, self.experiment.beams)
 
     # Data
 
@@ -114,185 +98,142 @@ class Runner:
             if self.overwrite:
                 cut = arguments.index("--") if "--" in arguments else len(arguments)
                 arguments = [*arguments[:cut], "--overwrite", *arguments[cut:]]
-            run_all([Command("preprocess.sh", arguments, self.out / "preprocess.log")])
+            run_all([Command("wfe-preprocess", arguments, self.out / "preprocess.log")])
         if not (self.data / SETTINGS_FILE).is_file():
-            raise StepError(
-                f"{self.data / SETTINGS_FILE}: not found; [data] prepared must be a directory that preprocess.sh made"
+            raise UserError(
+                f"{self.data / SETTINGS_FILE}: not found; [data] prepared must be a directory that wfe-preprocess made"
             )
         for test in self.experiment.tests:
             if not (self.data / "text" / f"{test.split}.target").is_file():
-                raise StepError(f"{self.experiment.file}: [test {test.name}] split: the data have no {test.split!r}")
+                raise UserError(f"{self.experiment.file}: [test {test.name}] split: the data have no {test.split!r}")
 
     def preprocess_command(self) -> list[str]:
         if self.experiment.data.prepared:
             return []
-        script = str(self.scripts / "preprocess.sh")
-        return [script, "--out", str(self.data), *self.experiment.data.arguments]
-
-    def data_identity(self) -> str:
-        return fingerprint(self.data / SETTINGS_FILE)
-
-    # Training
-
-    def model(self, training: Training, seed: int) -> Path:
-        return self.out / "models" / f"{slug(training.name)}-seed{seed}"
-
-    def training_step(self, training: Training, seed: int) -> Step:
-        model = self.model(training, seed)
-        return Step(
-            f"training of {training.name}, seed {seed}",
-            model.parent / f"{model.name}.json",
-            {
-                "data": self.data_identity(),
-                "preset": training.preset,
-                "baseline": training.baseline,
-                "seed": seed,
-                "options": list(training.options),
-                **({"base": self.training_step(training.base, seed).identity()} if training.base else {}),
-            },
-        )
-
-    def training_log(self, training: Training, seed: int) -> Path:
-        model = self.model(training, seed)
-        return model.parent / f"{model.name}.log"
-
-    def train_command(self, training: Training, seed: int, threads: int) -> list[str]:
-        command = [str(self.scripts / "train.sh"), "--data", str(self.data)]
-        command += ["--out", str(self.model(training, seed)), "--preset", training.preset]
-        command += ["--baseline"] if training.baseline and not training.further else []
-        if training.base:
-            command += ["--from" if training.further else "--add-wfe", str(self.model(training.base, seed))]
-        return [*command, "--seed", str(seed), "--threads", str(threads), *training.options]
-
-    def train(self) -> None:
-        by_depth = itertools.groupby(self.experiment.trainings, key=lambda training: len(training.ancestors))
-        for _, trainings in by_depth:
-            self.train_all(list(trainings))
-
-    def train_all(self, trainings: list[Training]) -> None:
-        pending, changes = [], []
-        # Seed by seed, so that the systems of one seed train side by side.
-        for seed in self.experiment.seeds:
-            for training in trainings:
-                step, model = self.training_step(training, seed), self.model(training, seed)
-                if step.is_finished() and model.is_dir():
-                    continue
-                changes += self.note_changes(step, model)
-                pending.append((training, seed, step))
-        if not pending:
-            return
-        # As many for each, also where few are left: their times are compared.
-        threads = threads_each(self.at_once, len(self.experiment.trainings) * len(self.experiment.seeds))
-        commands, steps = [], {}
-        for training, seed, step in pending:
-            arguments = self.train_command(training, seed, threads)
-            log = self.training_log(training, seed)
-            commands.append(Command(step.name, arguments, log))
-            steps[step.name] = step, as_text(arguments), self.model(training, seed)
-        say(f"training: {len(pending)} to do, {min(self.at_once, len(pending))} at once, {threads} thread(s) each")
-
-        def finished(command: Command, seconds: float) -> None:
-            step, text, model = steps[command.name]
-            step.finish(command=text, versions=versions(), **self.model_facts(model))
-            say(f"{command.name}: done")
-
-        try:
-            run_all(commands, self.at_once, finished, Progress())
-        except StepError as error:
-            hint = "\nGive the training another name to keep both, or replace what is there with --overwrite."
-            raise StepError(f"{error}{hint if changes else ''}") from None
-
-    def model_facts(self, model: Path) -> dict:
-        """What the report tells of a trained model."""
-        try:
-            finished = read_json(model / RECORD)["finished"]
-            return {
-                "seconds": finished.get("seconds", 0.0),
-                "parameters": read_parameters(model),
-                "epochs": finished["progress"]["last"],
-                "best_epoch": finished["best_epoch"],
-            }
-        except (KeyError, TypeError):
-            raise StepError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
-
-    def note_changes(self, step: Step, model: Path) -> list[str]:
-        """Compare a training with what is there; returns the differences that stay.
-
-        train.sh continues where only the number of epochs grew, and refuses all else:
-        hours of training are not thrown away because a line of the configuration changed.
-        """
-        changes = step.changes()
-        if changes and self.overwrite:
-            say(f"{step.name}: starts anew, since the settings changed")
-            shutil.rmtree(model, ignore_errors=True)
-        elif changes:
-            # The record stays, or the next run would not know of the change.
-            say("\n            ".join([f"{step.name}: settings changed:", *changes]))
-            return changes
-        step.start()
-        return []
+        return ["wfe-preprocess", "--out", str(self.data), *self.experiment.data.arguments]
 
     # Decoding
 
-    def tune(self) -> None:
-        candidates = tuning.decodings(self.experiment)
-        if candidates:
-            self.decoder.decode(candidates, "tuning")
-            self.decoder.evaluate(candidates, "evaluation of the tuning")
-
     @functools.cached_property
     def tunings(self) -> list[tuning.Tuning]:
-        """What tuning has found, for each system that is tuned; call `tune` before."""
+        """What tuning has found, for each system that is tuned, once that is decoded and evaluated."""
         return tuning.read(self.experiment)
 
-    @property
-    def systems(self) -> list[System]:
-        """All systems, with the tuned options set to what was chosen."""
-        chosen = {tuned.system.name: tuned.chosen.values for tuned in self.tunings}
+    def systems(self, protocol: str) -> list[System]:
+        """All systems, with the tuned options set to what was chosen for a protocol."""
+        chosen = {tuned.system.name: tuned.chosen(protocol).values for tuned in self.tunings}
         return [
             system.with_values(chosen[system.name]) if system.grid else system for system in self.experiment.systems
         ]
 
-    def decodings(self):
-        """Everything to decode."""
-        for test in self.experiment.tests:
-            for seed in self.experiment.seeds:
-                for beam in self.experiment.beams:
-                    for system in self.systems:
-                        name = f"{slug(system.name)}-seed{seed}-beam{beam}"
-                        folder = self.out / "decodings" / slug(test.name) / name
-                        yield Decoding(system, seed, beam, test, folder)
+    def decodings(self) -> Iterator[Decoding]:
+        """Everything to decode of the test sets."""
+        for test, seed, beam in self.cases():
+            others = [name for name in PROTOCOLS if name != test.protocol]
+            for system in self.systems(test.protocol):
+                folder = self.out / "decodings" / slug(test.name) / f"{slug(system.name)}-seed{seed}-beam{beam}"
+                yield Decoding(system, seed, beam, test, folder, (test.protocol, *others))
+
+    def decode(self, decodings: list[Decoding], purpose: str) -> None:
+        """Decode what is missing, and evaluate."""
+        by_record = {str(self.work.step(one).record): one for one in decodings}
+        pending = [one for one in decodings if not self.work.is_decoded(one)]
+        for decoding in pending:
+            self.work.step(decoding).record.unlink(missing_ok=True)  # it may tell of what is gone
+            if not decoding.system.training:
+                self.work.adopt(decoding)
+        items = [self.work.item(one) for one in pending if one.system.training]
+        self.do(items, purpose, lambda item: self.work.evaluate(by_record[item["record"]]))
+        for decoding in decodings:
+            self.work.evaluate(decoding)
+
+    def do(self, items: list[dict], purpose: str, done: Callable[[dict], None] = lambda item: None) -> None:
+        work.do(items, purpose, self.data, self.out, self.at_once, done)
 
     # Measuring
 
     def estimate_frequencies(self) -> None:
-        for test, training, seed, step in self.frequency_steps():
-            if step.is_finished():
-                continue
-            result = step.record.with_suffix(".result.json")
-            arguments = self.frequencies_command(training, seed, test, result)
-            run_all([Command(step.name, arguments, step.record.with_suffix(".log"))])
-            step.finish(result=read_json(result))
-            result.unlink()
-            say(f"{step.name}: done")
+        items = [
+            {
+                "kind": "frequencies",
+                "name": step.name,
+                "record": str(step.record),
+                "description": step.description,
+                "model": str(self.trainings.model(training, seed)),
+                "split": test.split,
+            }
+            for test, training, seed, step in self.frequency_steps()
+            if not step.is_finished()
+        ]
+        self.do(items, "estimates")
 
-    def frequencies_command(self, training: Training, seed: int, test: TestSet, out: Path) -> list[str]:
-        # Not "python -m": that would import from the user's working directory before anything else.
-        code = (
-            "import sys; sys.path[0] = sys.argv.pop(1); from wfe_plugin.cli import frequencies as f; sys.exit(f.main())"
-        )
-        command = [sys.executable, "-c", code, str(SCRIPTS), "--model", str(self.model(training, seed))]
-        return [*command, "--data", str(self.data), "--split", test.split, "--json", str(out)]
+    def frequency_steps(self) -> Iterator[tuple[TestSet, Training, int, Step]]:
+        experiment = self.experiment
+        for test, seed, training in itertools.product(experiment.tests, experiment.seeds, experiment.trainings):
+            if training.estimator:
+                yield (
+                    test,
+                    training,
+                    seed,
+                    Step(
+                        f"estimates of {training.name}, seed {seed}, {test.name}",
+                        self.out / "frequencies" / slug(test.name) / f"{slug(training.name)}-seed{seed}.json",
+                        {"model": self.trainings.identity(training, seed), "split": test.split},
+                        ("result",),
+                    ),
+                )
 
-    def frequency_steps(self):
+    def measure_perplexity(self) -> None:
+        """Of all summaries and references, under the model of the same seed that estimates nothing."""
+        judge = self.experiment.judge
+        if not judge:
+            return
+        files: dict[tuple[TestSet, int], list[dict]] = {}
+
+        def add(test: TestSet, seed: int, step: Step, summaries: Path) -> None:
+            if not step.is_finished():
+                one = {"name": step.name, "record": str(step.record), "description": step.description}
+                files.setdefault((test, seed), []).append({**one, "summaries": str(summaries)})
+
+        for one in self.decodings():
+            add(one.test, one.seed, self.work.perplexity_step(one, judge), one.folder / SUMMARIES)
         for test in self.experiment.tests:
-            for seed in self.experiment.seeds:
-                for training in self.experiment.trainings:
-                    if not training.baseline:
-                        step = Step(
-                            f"estimates of {training.name}, seed {seed}, {test.name}",
-                            self.out / "frequencies" / slug(test.name) / f"{slug(training.name)}-seed{seed}.json",
-                            {"model": self.training_step(training, seed).identity(), "split": test.split},
-                            ("result",),
-                        )
-                        yield test, training, seed, step
+            for seed, step in zip(self.experiment.seeds, self.reference_steps(test)):
+                add(test, seed, step, self.data / "text" / f"{test.split}.target")
+        items = [
+            {
+                "kind": "perplexity",
+                "name": f"{test.name}, seed {seed}, {len(some)} files",
+                "model": str(self.trainings.model(judge, seed)),
+                "split": test.split,
+                "files": some,
+            }
+            for (test, seed), some in files.items()
+        ]
+        self.do(items, "perplexity")
+
+    def reference_steps(self, test: TestSet) -> list[Step]:
+        """Perplexity of the references, for each seed; none without a model to ask."""
+        judge = self.experiment.judge
+        return [
+            Step(
+                f"perplexity of the references, seed {seed}, {test.name}",
+                self.out / "decodings" / slug(test.name) / f"references-seed{seed}.json",
+                {"model": self.trainings.identity(judge, seed), "split": test.split},
+                ("perplexity",),
+            )
+            for seed in (self.experiment.seeds if judge else ())
+        ]
+
+    def measure_speed(self) -> None:
+        test = self.experiment.tests[0]
+        sentences = len(self.work.texts(test).references)
+        items = speed.items(self.experiment, self.systems(test.protocol), self.work, sentences)
+        # One after the other, in one process: nothing else may run meanwhile.
+        work.do(items, "speed", self.data, self.out)
+
+
+def default_jobs() -> int:
+    import torch
+
+    return 1 if torch.cuda.is_available() else min(cores(), MOST_AT_ONCE)

@@ -10,10 +10,6 @@ from pathlib import Path
 from wfe_plugin.errors import UserError
 
 
-class ConfigError(UserError):
-    """A configuration that cannot be meant; the message names the file and the key."""
-
-
 class Section:
     """One section of the file; knows how to complain about its keys."""
 
@@ -27,7 +23,7 @@ class Section:
                 self.fail(key, f"unknown key; {hint}")
 
     def fail(self, key: str, message: str):
-        raise ConfigError(f"{self.file}: [{self.name}] {key}: {message}")
+        raise UserError(f"{self.file}: [{self.name}] {key}: {message}")
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self.content.get(key, "").strip() or default
@@ -62,7 +58,7 @@ class Section:
             self.fail(key, f"is empty; write, for example: {default}")
         numbers = tuple(map(int, values))
         if len(set(numbers)) < len(numbers):
-            self.fail(key, "a number stands twice")
+            self.fail(key, "a number is duplicated")
         return numbers
 
     def number(self, key: str, default: str, least: int) -> int:
@@ -80,9 +76,9 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigError(f"{file}: is not UTF-8 text") from None
+        raise UserError(f"{file}: is not UTF-8 text") from None
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{file}: cannot be read ({error.strerror})") from None
 
 
 def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
@@ -96,19 +92,19 @@ def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
     try:
         parser.read_string(text, str(file))
     except configparser.DuplicateOptionError as error:
-        raise ConfigError(f"{file}: [{error.section}] {error.option}: stands twice (line {error.lineno})") from None
+        raise UserError(f"{file}: [{error.section}] {error.option}: is duplicated (line {error.lineno})") from None
     except configparser.DuplicateSectionError as error:
-        raise ConfigError(f"{file}: [{error.section}] stands twice (line {error.lineno})") from None
+        raise UserError(f"{file}: [{error.section}] is duplicated (line {error.lineno})") from None
     except configparser.MissingSectionHeaderError as error:
-        raise ConfigError(f"{file}, line {error.lineno}: a [section] must come first") from None
+        raise UserError(f"{file}, line {error.lineno}: a [section] must come first") from None
     except configparser.ParsingError as error:
         line, content = error.errors[0]
-        raise ConfigError(f"{file}, line {line}: expected key = value, found {content}") from None
+        raise UserError(f"{file}, line {line}: expected key = value, found {content}") from None
     sections = {}
     for name in parser.sections():
         kind, _, rest = name.strip().partition(" ")
         key = kind, rest.strip()
         if key in sections:
-            raise ConfigError(f"{file}: [{name}]: stands twice, with other blanks; rename or remove one")
+            raise UserError(f"{file}: [{name}]: is duplicated, with other blanks; rename or remove one")
         sections[key] = dict(parser[name])
     return sections

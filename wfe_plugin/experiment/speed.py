@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from wfe_plugin.experiment.commands import Command, run_all
-from wfe_plugin.experiment.config import Experiment, System, slug
-from wfe_plugin.experiment.decoding import Decoder, search_time
-from wfe_plugin.experiment.progress import say
-from wfe_plugin.experiment.steps import Step, StepError
+from wfe_plugin.experiment.decoding import Decodings
+from wfe_plugin.experiment.plan import Experiment, System, slug
+from wfe_plugin.experiment.steps import Step
 
 SENTENCES = 500  # about so many of a large test set
 
@@ -35,7 +33,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Speeds:
-    """Milliseconds a sentence of each system, in each round."""
+    """Milliseconds per sentence of each system, in each round."""
 
     baseline: str
     rounds: list[dict[str, float]]
@@ -47,61 +45,61 @@ class Speeds:
         """Time by the baseline's time in the same round."""
         return Spread.of([times[system] / times[self.baseline] for times in self.rounds])
 
+    def knows(self, system: str) -> bool:
+        """Nobody knows how fast another program is."""
+        return all(system in times for times in self.rounds)
 
-def steps(experiment: Experiment, systems: Sequence[System], decoder: Decoder) -> list[Step]:
-    """One a round. A round is all or nothing: a system that is new or changed repeats it for all."""
+
+def steps(experiment: Experiment, systems: Sequence[System], decodings: Decodings) -> list[Step]:
+    """One per round. A round is all or nothing: a system that is new or changed repeats it for all."""
     seed = experiment.seeds[0]
     description = {
         "split": experiment.tests[0].split,
         "beam": experiment.middle_beam,
         "sentences": SENTENCES,
         "systems": [
-            [system.name, decoder.identity(system.training, seed), system.decoding, list(system.options)]
+            [system.name, decodings.identity(system.training, seed), system.decoding, list(system.options)]
             for system in systems
+            if system.training
         ],
     }
     # Another configuration, with other systems, may share the directory.
     folder = experiment.out / "speed" / slug(experiment.file.stem)
     return [
         Step(f"speed, round {number}", folder / f"round{number}.json", description, ("milliseconds",))
-        for number in range(1, experiment.speed_rounds + 1)
+        for number in range(1, (experiment.speed_rounds if experiment.baseline.training else 0) + 1)
     ]
 
 
-def measure(experiment: Experiment, systems: Sequence[System], decoder: Decoder) -> None:
-    every = steps(experiment, systems, decoder)
-    if not every:
-        return
-    pending = [(number, step) for number, step in enumerate(every) if not step.is_finished()]
-    say(f"speed: {len(pending)} rounds to do" if pending else "speed: all done")
-    for number, step in pending:
-        order = list(systems) if number % 2 == 0 else list(reversed(systems))
-        times = {system.name: time(experiment, system, decoder, step) for system in order}
-        step.finish(milliseconds=times)
-        say(f"{step.name}: done")
+def items(experiment: Experiment, systems: Sequence[System], decodings: Decodings, sentences: int) -> list[dict]:
+    """Rounds that are still to do, for the worker; the set has so many sentences."""
+    seed = experiment.seeds[0]
+    order = [
+        {
+            "system": system.name,
+            "model": str(decodings.model(system.training, seed)),
+            "arguments": decodings.arguments(system, experiment.middle_beam),
+        }
+        for system in systems
+        if system.training
+    ]
+    return [
+        {
+            "kind": "speed",
+            "name": step.name,
+            "record": str(step.record),
+            "description": step.description,
+            "model": "all",
+            "split": experiment.tests[0].split,
+            "systems": order[::-1] if number % 2 else order,
+            "every": max(1, sentences // SENTENCES),
+        }
+        for number, step in enumerate(steps(experiment, systems, decodings))
+        if not step.is_finished()
+    ]
 
 
-def time(experiment: Experiment, system: System, decoder: Decoder, step: Step) -> float:
-    """Milliseconds a sentence."""
-    arguments = decoder.command(
-        system,
-        experiment.seeds[0],
-        experiment.middle_beam,
-        experiment.tests[0].split,
-        "--time-only",
-        str(SENTENCES),
-    )
-    log = step.record.with_suffix(".log")
-    run_all([Command(f"{step.name}, {system.name}", arguments, log)])
-    sentences, seconds = search_time(log)
-    if not sentences or not seconds:
-        raise StepError(
-            f"{log}: does not tell how long the search took; 'speed rounds = 0' in [experiment] leaves this step out"
-        )
-    return 1000 * seconds / sentences
-
-
-def read(experiment: Experiment, systems: Sequence[System], decoder: Decoder) -> Speeds | None:
+def read(experiment: Experiment, systems: Sequence[System], decodings: Decodings) -> Speeds | None:
     """What was measured; None if the configuration does not want it."""
-    rounds = [step.stored()["milliseconds"] for step in steps(experiment, systems, decoder)]
+    rounds = [step.stored()["milliseconds"] for step in steps(experiment, systems, decodings)]
     return Speeds(experiment.baseline.name, rounds) if rounds else None

@@ -16,10 +16,6 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import write_json
 
 
-class StepError(UserError):
-    """An experiment that cannot go on; the message says why and what to do."""
-
-
 def read_json(path: Path):
     """The content of a file; None if there is no such file or it cannot be read as JSON."""
     try:
@@ -34,7 +30,7 @@ def fingerprint(content) -> str:
         try:
             data = content.read_bytes()
         except OSError as error:
-            raise StepError(f"{content}: cannot be read ({error.strerror})") from None
+            raise UserError(f"{content}: cannot be read ({error.strerror})") from None
     else:
         data = json.dumps(content, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]

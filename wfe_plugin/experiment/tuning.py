@@ -1,7 +1,7 @@
 """Options that are tuned: each value is tried on the validation set, and the best one is taken.
 
-One value for all seeds and all beams, so that a system stays one system: the scores that decide
-are means over the seeds, at one beam.
+One value for all seeds and all beams, so that a system stays one system: the scores that decide are
+means over the seeds, at one beam. Each protocol of the test sets has its own choice.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS
-from wfe_plugin.experiment.config import Experiment, System, TestSet, slug
 from wfe_plugin.experiment.decoding import Decoding
+from wfe_plugin.experiment.plan import Experiment, System, TestSet, slug
 from wfe_plugin.experiment.steps import read_json
 
 VALIDATION = TestSet("validation", "valid", "gigaword", ())
@@ -22,11 +22,10 @@ class Candidate:
     """Values of the tuned options, and what they give on the validation set."""
 
     values: tuple[str, ...]
-    rouge: dict[str, float]  # F1 by metric, mean over the seeds
+    rouge: dict[str, dict[str, float]]  # by protocol and metric, mean over the seeds
 
-    @property
-    def score(self) -> float:
-        return mean(self.rouge.values())
+    def score(self, protocol: str) -> float:
+        return mean(self.rouge[protocol].values())
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,9 @@ class Tuning:
     system: System
     candidates: list[Candidate]
 
-    @property
-    def chosen(self) -> Candidate:
+    def chosen(self, protocol: str) -> Candidate:
         """The best; of equals the first, since grids are written from weak to strong."""
-        return max(self.candidates, key=lambda candidate: candidate.score)
+        return max(self.candidates, key=lambda candidate: candidate.score(protocol))
 
 
 def decodings(experiment: Experiment) -> list[Decoding]:
@@ -54,12 +52,12 @@ def decodings(experiment: Experiment) -> list[Decoding]:
 
 def candidate_decodings(experiment: Experiment, system: System, values: tuple[str, ...]) -> list[Decoding]:
     """One for each seed."""
-    beam = experiment.tuning_beam
+    beam, protocols = experiment.tuning_beam, tuple(experiment.protocols)
     settings = " ".join(f"{option} {value}" for (option, _), value in zip(system.grid, values))
     folder = experiment.out / "tuning" / slug(system.name)
     candidate = replace(system.with_values(values), name=f"{system.name}, {settings}")
     return [
-        Decoding(candidate, seed, beam, VALIDATION, folder / f"{slug(settings)}-seed{seed}-beam{beam}")
+        Decoding(candidate, seed, beam, VALIDATION, folder / f"{slug(settings)}-seed{seed}-beam{beam}", protocols)
         for seed in experiment.seeds
     ]
 
@@ -78,4 +76,8 @@ def read_candidate(experiment: Experiment, system: System, values: tuple[str, ..
         read_json(decoding.folder / "evaluation.json")["rouge"]
         for decoding in candidate_decodings(experiment, system, values)
     ]
-    return Candidate(values, {metric: mean(rouge[metric]["value"] for rouge in found) for metric in METRICS})
+    rouge = {
+        protocol: {metric: mean(one[protocol][metric]["value"] for one in found) for metric in METRICS}
+        for protocol in experiment.protocols
+    }
+    return Candidate(values, rouge)

@@ -124,8 +124,8 @@ def test_a_copy_of_the_reference_is_perfect(texts):
         (([], []), "nothing to score"),
         ((["a", "b"], [["a"], "b"]), "sentence 2: expected a list"),
         ((["a"], [[]]), "sentence 1: expected a list"),
-        ((["a"], [["a"]], "cnn"), "unknown protocol 'cnn': choose from gigaword, duc2004"),
-        ((["a"], [["a"]], "gigaword", "ruby"), "unknown implementation 'ruby'"),
+        ((["a"], [["a"]], "cnn"), "'cnn': choose one of: gigaword, duc2004"),
+        ((["a"], [["a"]], "gigaword", "ruby"), "'ruby': choose one of: auto"),
     ],
 )
 def test_bad_arguments(arguments, message):

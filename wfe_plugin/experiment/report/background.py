@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from wfe_plugin.evaluation.rouge_protocol import METRICS
+from wfe_plugin.evaluation.rouge_protocol import METRICS, PROTOCOLS
 from wfe_plugin.experiment.report import document as doc
 from wfe_plugin.experiment.results import Results
+from wfe_plugin.experiment.worker import SUMMARIES
 
 
 def tuning_section(results: Results) -> list:
     if not results.tunings:
         return []
-    rows = []
-    for tuning in results.tunings:
-        options = ", ".join(option for option, _ in tuning.system.grid)
-        for candidate in tuning.candidates:
-            chosen = candidate is tuning.chosen
-            cells = [doc.Cell(f"{candidate.rouge[metric]:.2f}", strong=chosen) for metric in METRICS]
-            cells.append(doc.Cell(f"{candidate.score:.2f}", "chosen" if chosen else "", strong=chosen))
-            rows.append(doc.Row(", ".join(candidate.values), cells, f"{tuning.system.name}: {options}"))
-    seeds = len(results.experiment.seeds)
     return [
         doc.Heading("Tuning"),
         doc.Paragraph(
@@ -26,13 +18,26 @@ def tuning_section(results: Results) -> list:
             "the first, decoded the test sets: one value for all seeds and beams. A choice at an end of its row "
             "of values may mean that the row is too short."
         ),
-        doc.Table(
-            f"ROUGE F1 on the validation set, beam {results.experiment.tuning_beam}"
-            + (f", mean over {seeds} seeds" if seeds > 1 else ""),
-            ["", *(metric.upper() for metric in METRICS), "mean"],
-            rows,
-        ),
+        *(tuning_table(results, protocol) for protocol in results.experiment.protocols),
     ]
+
+
+def tuning_table(results: Results, protocol: str) -> doc.Table:
+    rows = []
+    for tuning in results.tunings:
+        options = ", ".join(option for option, _ in tuning.system.grid)
+        for candidate in tuning.candidates:
+            chosen = candidate is tuning.chosen(protocol)
+            cells = [doc.Cell(f"{candidate.rouge[protocol][metric]:.2f}", strong=chosen) for metric in METRICS]
+            cells.append(doc.Cell(f"{candidate.score(protocol):.2f}", "chosen" if chosen else "", strong=chosen))
+            rows.append(doc.Row(", ".join(candidate.values), cells, f"{tuning.system.name}: {options}"))
+    seeds = len(results.experiment.seeds)
+    return doc.Table(
+        f"ROUGE on the validation set by {PROTOCOLS[protocol].description}, beam {results.experiment.tuning_beam}"
+        + (f", mean over {seeds} seeds" if seeds > 1 else ""),
+        ["", *(metric.upper() for metric in METRICS), "mean"],
+        rows,
+    )
 
 
 def speed_section(results: Results) -> list:
@@ -41,6 +46,8 @@ def speed_section(results: Results) -> list:
         return []
     rows = []
     for system in experiment.systems:
+        if not speeds.knows(system.name):
+            continue
         time, ratio = speeds.milliseconds(system.name), speeds.ratio(system.name)
         rows.append(
             doc.Row(
@@ -62,10 +69,22 @@ def speed_section(results: Results) -> list:
         ),
         doc.Table(
             "Time of the search",
-            ["", "ms a sentence", f"ratio to {experiment.baseline.name}"],
+            ["", "ms per sentence", f"ratio to {experiment.baseline.name}"],
             rows,
         ),
     ]
+
+
+def outputs_section(results: Results) -> list:
+    """Links to the summaries themselves."""
+    out = results.experiment.out
+    links = [
+        (f"{test.test.name}: {system}, beam {beam}, seed {run.seed}", f"{run.folder.relative_to(out)}/{SUMMARIES}")
+        for test in results.tests
+        for (system, beam), runs in test.runs.items()
+        for run in runs
+    ]
+    return [doc.Heading("Outputs"), doc.Links("The summaries of all systems, one per line", links)]
 
 
 def provenance_section(results: Results) -> list:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.results import Results, TestResults
+from wfe_plugin.experiment.report.view import RATES, View, is_best, name_of, number
 
 GROUPS = {
     "baseline": "Baseline",
@@ -12,98 +12,95 @@ GROUPS = {
     "wfe": "With word-frequency estimation",
     "oracle": "With the references' own frequencies",
 }
-RATES = {"any_word": "repeat a word, %", "content_word": "a content word", "bigram": "a bigram", "mean_length": "words"}
+SHOWN = ("any_word", "mean_length")
 
 
-def name_of(metric: str) -> str:
-    return metric.upper()
-
-
-def stars(p: float) -> str:
-    return "‡" if p < 0.01 else "†" if p < 0.05 else ""
-
-
-def tone_of(gain: float, p: float) -> str:
-    return ("good" if gain > 0 else "bad") if p < 0.05 else ""
-
-
-class Comparison:
+class Comparison(View):
     """Of all systems on one test set, at the middle beam."""
 
-    def __init__(self, results: Results, test: TestResults):
-        self.results, self.test = results, test
-        experiment = results.experiment
-        self.beam = experiment.middle_beam
-        self.baseline = experiment.baseline.name
-        self.systems = sorted(experiment.systems, key=lambda system: list(GROUPS).index(system.role))
-        alternatives = [system.name for system in self.systems if system.role == "alternative"]
-        # By the test set itself: if that favours anything, then the alternatives.
-        self.best_alternative = max(alternatives, key=lambda name: test.mean_rouge(name, self.beam), default=None)
-        self.chosen = {tuning.system.name: ", ".join(tuning.chosen.values) for tuning in results.tunings}
-
-    def section(self, suffix: str = "") -> list:
+    def blocks(self) -> list:
         """Nothing where there is only one system."""
         if len(self.systems) < 2:
             return []
-        return [doc.Heading(f"Side by side{suffix}"), doc.Paragraph(self.explanation()), self.table()]
+        return [self.heading("Side by side"), doc.Paragraph(self.explanation()), self.table(), *self.summaries()]
 
     def table(self) -> doc.Table:
-        truth = self.test.reference_repetition
-        cells = [doc.Cell("") for _ in METRICS] + [doc.Cell(f"{getattr(truth, rate):.1f}") for rate in RATES]
-        speed = [f"time ({self.baseline} = 1)"] if self.results.speeds else []
-        references = doc.Row("References", [*cells, *(doc.Cell("") for _ in speed)])
+        truth = self.test.reference_rates
+        other = self.other_protocol
+        limit = f"at {other.byte_limit} bytes" if other.byte_limit else "full length"
+        cells = [doc.Cell("") for _ in range(2 * len(METRICS))] + [doc.Cell(number(truth[rate])) for rate in SHOWN]
+        ordered = sorted(self.experiment.systems, key=lambda system: list(GROUPS).index(system.role))
+        short = {"f1": "F1", "recall": "recall"}[other.headline]
         return doc.Table(
-            f"All systems at beam {self.beam}: ROUGE {self.test.measure}, repetition, length"
-            + (", speed" if speed else ""),
-            ["", *map(name_of, METRICS), *RATES.values(), *speed],
-            [references, *(self.row(system) for system in self.systems)],
-            self.notes(),
+            f"All systems at beam {self.beam}: ROUGE by {self.test.protocol.description}, then by "
+            f"{other.description}; repetition and length",
+            ["", *self.metrics, *(f"{name_of(metric)} {short} {limit}" for metric in METRICS)]
+            + [RATES[rate] for rate in SHOWN],
+            [doc.Row("References", cells), *(self.system_row(system) for system in ordered)],
+            f"{self.significance()} Bold: the best of a column, oracle aside.",
         )
 
-    def row(self, system) -> doc.Row:
+    def system_row(self, system) -> doc.Row:
         name = system.name
-        label = f"{name} ({self.chosen[name]})" if name in self.chosen else name
-        cells = [self.rouge_cell(name, system.role, metric) for metric in METRICS]
-        cells += [doc.Cell(f"{self.test.rate(name, self.beam, rate):.1f}") for rate in RATES]
-        if self.results.speeds:
-            ratio = self.results.speeds.ratio(name)
-            spread = "" if name == self.baseline else f"{ratio.low:.2f} to {ratio.high:.2f}"
-            cells.append(doc.Cell(f"{ratio.median:.2f}", spread))
-        return doc.Row(label, cells, GROUPS[system.role])
+        cells = [self.rouge_cell(name, metric) for metric in METRICS]
+        cells += [self.other_cell(name, metric) for metric in METRICS]
+        cells += [doc.Cell(number(self.test.rate(name, self.beam, rate))) for rate in SHOWN]
+        return doc.Row(self.label(name), cells, GROUPS[system.role])
 
-    def rouge_cell(self, name: str, role: str, metric: str) -> doc.Cell:
+    def label(self, name: str) -> str:
+        """The name, with what tuning has chosen."""
+        for tuning in self.results.tunings:
+            if tuning.system.name == name:
+                return f"{name} ({', '.join(tuning.chosen(self.test.test.protocol).values)})"
+        return name
+
+    def is_strong(self, name: str, metric: str, protocol: str = "") -> bool:
+        rivals = [one for one in self.systems if self.roles[one] != "oracle"]
+        every = [self.test.rouge(one, self.beam, metric, protocol) for one in rivals]
+        return name in rivals and is_best(self.test.rouge(name, self.beam, metric, protocol), every)
+
+    def rouge_cell(self, name: str, metric: str) -> doc.Cell:
+        """With the differences to the baseline and to the best alternative."""
         value = self.test.rouge(name, self.beam, metric)
-        best = max(self.test.rouge(one.name, self.beam, metric) for one in self.systems if one.role != "oracle")
-        against = [self.gain(name, other, metric) for other in (self.baseline, self.best_alternative)]
-        (detail, tone), (second, second_tone) = against
-        strong = value == best and role != "oracle"
-        return doc.Cell(f"{value:.2f}", detail, tone, strong, second, second_tone)
+        first, second = (self.against(name, other, metric) for other in (self.baseline, self.best_alternative))
+        strong = self.is_strong(name, metric)
+        return doc.Cell(f"{value:.2f}", first.text, first.tone, strong, second.text, second.tone)
 
-    def gain(self, name: str, other: str | None, metric: str) -> tuple[str, str]:
-        """The difference, marked if it is significant, and its tone."""
+    def other_cell(self, name: str, metric: str) -> doc.Cell:
+        """By the other protocol, with the difference to the baseline."""
+        protocol = self.other_protocol.name
+        value = self.test.rouge(name, self.beam, metric, protocol)
+        gain = self.against(name, self.baseline, metric, protocol)
+        return doc.Cell(f"{value:.2f}", gain.text, gain.tone, self.is_strong(name, metric, protocol))
+
+    def against(self, name: str, other: str | None, metric: str, protocol: str = "") -> doc.Cell:
         if other is None:
-            return "", ""
+            return doc.Cell("")
         if name == other:
-            return "–", ""
-        gain = self.test.rouge(name, self.beam, metric) - self.test.rouge(other, self.beam, metric)
-        p = self.test.difference((name, self.beam), (other, self.beam), metric).p_value
-        return f"{gain:+.2f}{stars(p)}", tone_of(gain, p)
+            return doc.Cell("–")
+        return self.gain_cell((name, self.beam), (other, self.beam), metric, protocol)
 
     def explanation(self) -> str:
         text = f"With each score: the difference to {self.baseline}"
         if self.best_alternative:
-            text += f", and then that to {self.best_alternative}, here the best alternative by the scores' mean"
-        tuned = " In brackets behind a name: what tuning on the validation set has chosen." if self.chosen else ""
-        return f"{text}. Of repetition, what is near the references' rate is good.{tuned}"
+            text += f", then the difference to {self.best_alternative}, the best alternative here by mean ROUGE"
+        tuned = " In brackets after a name: what tuning on the validation set chose." if self.results.tunings else ""
+        return f"{text}. Repetition is good when it is close to the references' rate.{tuned}"
 
-    def significance(self) -> str:
-        """What the marks mean."""
-        of_seeds = ", whose scores are means over the seeds" if len(self.results.experiment.seeds) > 1 else ""
-        return f"† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences{of_seeds}; each test by itself."
-
-    def notes(self) -> str:
-        time = " Time: median and extremes, see Speed." if self.results.speeds else ""
-        return (
-            f"{self.significance()} Bold: the best of a column, oracle aside. Repetition: share of the summaries that "
-            f"repeat such a thing.{time}"
-        )
+    def summaries(self) -> list:
+        """Whether it is still a summary, and not keywords on a string."""
+        names = ["mean_length", "copied", "invented"]
+        judge = self.experiment.judge
+        names += ["perplexity"] if judge else []
+        likely = f" Perplexity: per word, under {judge.name}; low where outputs are fluent." if judge else ""
+        return [
+            self.heading("Is it still a summary?"),
+            self.rates_table(
+                f"Length, and where the words come from, at beam {self.beam}",
+                names,
+                [self.beam],
+                lambda system, beam, cells: doc.Row(system, cells),
+                "Copied: words that are in the source. Invented: words that are neither in the source nor in a "
+                f"reference.{likely}",
+            ),
+        ]

@@ -32,7 +32,7 @@ class Cell:
 class Row:
     label: str
     cells: list[Cell]
-    group: str = ""  # rows of one group stand together under its name
+    group: str = ""  # rows of one group are together under its name
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures that stand side by side where there is room."""
+    """Pictures side by side where there is room."""
 
     pictures: list[Picture]
 
@@ -77,6 +77,21 @@ class Examples:
 
 
 @dataclass(frozen=True)
+class Links:
+    """Files beside the report."""
+
+    caption: str
+    links: list[tuple[str, str]]  # label and relative path
+
+
+@dataclass(frozen=True)
+class Warning:
+    """What a reader must know before the numbers."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Code:
     caption: str
     text: str
@@ -87,6 +102,14 @@ class Document:
     title: str
     subtitle: str
     blocks: list = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """All of them, those of pictures as well."""
+        found: list[Table] = []
+        for block in self.blocks:
+            pictures = block.pictures if isinstance(block, Pictures) else [block] if isinstance(block, Picture) else []
+            found += [block] if isinstance(block, Table) else [one.table for one in pictures if one.table]
+        return found
 
 
 def repeated_words(text: str) -> list[tuple[str, bool]]:

@@ -58,5 +58,5 @@ def recall_table(frequencies: dict[str, dict[int, dict]]) -> doc.Table:
         rows,
         "Recall: share of the references' words that are estimated to occur. Allowed: share of them that the bound "
         "leaves possible at all. Words allowed: how many it leaves possible for a sentence (all of them with the "
-        "estimators hurdle and copying, which make words unlikely instead).",
+        "estimators votes and copying, which make words unlikely instead).",
     )

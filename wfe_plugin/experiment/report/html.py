@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from urllib.parse import quote
 
 from wfe_plugin.experiment.report.document import (
     Cell,
@@ -11,17 +12,21 @@ from wfe_plugin.experiment.report.document import (
     Document,
     Examples,
     Heading,
+    Links,
     Paragraph,
     Picture,
     Pictures,
     Table,
+    Warning,
     repeated_words,
 )
 from wfe_plugin.experiment.report.style import STYLE
 
 
-def render(document: Document) -> str:
-    body = "\n".join(_block(block) for block in document.blocks)
+def render(document: Document, files: dict[int, str] | None = None) -> str:
+    """The page; `files` are the relative paths of CSV files, by the `id` of their table."""
+    blocks = Blocks(files or {})
+    body = "\n".join(map(blocks.render, document.blocks))
     headings = [block.text for block in document.blocks if isinstance(block, Heading)]
     links = "".join(f'<li><a href="#{_anchor(text)}">{escape(text)}</a></li>' for text in headings)
     return f"""<!DOCTYPE html>
@@ -52,37 +57,73 @@ def _anchor(text: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in text.lower())
 
 
-def _block(block) -> str:
-    return _RENDERERS[type(block)](block)
+class Blocks:
+    """One block after the other."""
 
+    def __init__(self, files: dict[int, str]):
+        self.files = files
 
-def _heading(block: Heading) -> str:
-    return f'<h2 id="{_anchor(block.text)}">{escape(block.text)}</h2>'
+    def render(self, block) -> str:
+        return {
+            Heading: self.heading,
+            Paragraph: lambda block: f"<p>{escape(block.text)}</p>",
+            Warning: lambda block: f'<p class="warning" role="note">{escape(block.text)}</p>',
+            Table: self.table,
+            Picture: self.picture,
+            Pictures: self.pictures,
+            Examples: self.examples,
+            Links: self.links,
+            Code: self.code,
+        }[type(block)](block)
 
+    def heading(self, block: Heading) -> str:
+        return f'<h2 id="{_anchor(block.text)}">{escape(block.text)}</h2>'
 
-def _paragraph(block: Paragraph) -> str:
-    return f"<p>{escape(block.text)}</p>"
+    def table(self, table: Table) -> str:
+        head = "".join(f'<th scope="col">{_label(name)}</th>' for name in table.columns)
+        rows, group = [], ""
+        for row in table.rows:
+            if row.group != group:
+                group = row.group
+                rows.append(f'<tr class="group"><th colspan="{len(table.columns)}">{escape(group)}</th></tr>')
+            cells = "".join(map(_cell, row.cells))
+            rows.append(f'<tr><th scope="row">{_label(row.label)}</th>{cells}</tr>')
+        content = (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>\n'
+            + "\n".join(rows)
+            + "\n</tbody></table></div>"
+        )
+        notes = f'<p class="notes">{escape(table.notes)}</p>' if table.notes else ""
+        if id(table) in self.files:
+            notes += f'<p class="notes"><a href="{escape(self.files[id(table)])}">CSV</a></p>'
+        if table.folded:
+            return f"<details><summary>{escape(table.caption)}</summary>\n{content}{notes}</details>"
+        caption = f"<figcaption>{escape(table.caption)}</figcaption>" if table.caption else ""
+        return f'<figure class="table">{caption}\n{content}{notes}</figure>'
 
+    def picture(self, picture: Picture) -> str:
+        numbers = self.table(picture.table) if picture.table else ""
+        return f"<figure>\n<figcaption>{escape(picture.caption)}</figcaption>\n{picture.svg}\n{numbers}</figure>"
 
-def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{_label(name)}</th>' for name in table.columns)
-    rows, group = [], ""
-    for row in table.rows:
-        if row.group != group:
-            group = row.group
-            rows.append(f'<tr class="group"><th colspan="{len(table.columns)}">{escape(group)}</th></tr>')
-        cells = "".join(map(_cell, row.cells))
-        rows.append(f'<tr><th scope="row">{_label(row.label)}</th>{cells}</tr>')
-    content = (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>\n'
-        + "\n".join(rows)
-        + "\n</tbody></table></div>"
-    )
-    notes = f'<p class="notes">{escape(table.notes)}</p>' if table.notes else ""
-    if table.folded:
-        return f"<details><summary>{escape(table.caption)}</summary>\n{content}{notes}</details>"
-    caption = f"<figcaption>{escape(table.caption)}</figcaption>" if table.caption else ""
-    return f'<figure class="table">{caption}\n{content}{notes}</figure>'
+    def pictures(self, block: Pictures) -> str:
+        return '<div class="pictures">\n' + "\n".join(map(self.picture, block.pictures)) + "\n</div>"
+
+    def examples(self, block: Examples) -> str:
+        items = []
+        for example in block.examples:
+            outputs = "".join(f"<dt>{escape(label)}</dt><dd>{_marked(text)}</dd>" for label, text in example.outputs)
+            source = f'<dt>Source</dt><dd class="source">{escape(example.source)}</dd>'
+            items.append(f'<div class="example"><dl>{source}{outputs}</dl></div>')
+        return f"<h3>{escape(block.caption)}</h3>\n" + "\n".join(items)
+
+    def links(self, block: Links) -> str:
+        items = "".join(
+            f'<li><a href="{escape(quote(path, safe="/+"))}">{escape(label)}</a></li>' for label, path in block.links
+        )
+        return f"<details><summary>{escape(block.caption)}</summary>\n<ul>{items}</ul></details>"
+
+    def code(self, block: Code) -> str:
+        return f"<details><summary>{escape(block.caption)}</summary>\n<pre>{escape(block.text)}</pre></details>"
 
 
 def _label(text: str) -> str:
@@ -103,47 +144,10 @@ def _cell(cell: Cell) -> str:
 
 
 def _hanging(detail: str) -> str:
-    """A mark of significance takes no room, so that digits stand below digits."""
+    """A mark of significance takes no room, so that digits are below digits."""
     return re.sub("[†‡]$", r'<span class="sign">\g<0></span>', detail)
-
-
-def _picture(picture: Picture) -> str:
-    numbers = ""
-    if picture.table:
-        numbers = _table(picture.table)
-    return f"<figure>\n<figcaption>{escape(picture.caption)}</figcaption>\n{picture.svg}\n{numbers}</figure>"
-
-
-def _pictures(block: Pictures) -> str:
-    return '<div class="pictures">\n' + "\n".join(map(_picture, block.pictures)) + "\n</div>"
-
-
-def _examples(block: Examples) -> str:
-    items = []
-    for example in block.examples:
-        outputs = "".join(f"<dt>{escape(label)}</dt><dd>{_marked(text)}</dd>" for label, text in example.outputs)
-        items.append(
-            f'<div class="example"><dl>{outputs}</dl>'
-            f"<details><summary>input</summary><p>{escape(example.source)}</p></details></div>"
-        )
-    return f"<h3>{escape(block.caption)}</h3>\n" + "\n".join(items)
 
 
 def _marked(text: str) -> str:
     words = [f"<mark>{escape(word)}</mark>" if repeated else escape(word) for word, repeated in repeated_words(text)]
     return " ".join(words) or "<em>(empty)</em>"
-
-
-def _code(block: Code) -> str:
-    return f"<details><summary>{escape(block.caption)}</summary>\n<pre>{escape(block.text)}</pre></details>"
-
-
-_RENDERERS = {
-    Heading: _heading,
-    Paragraph: _paragraph,
-    Table: _table,
-    Picture: _picture,
-    Pictures: _pictures,
-    Examples: _examples,
-    Code: _code,
-}

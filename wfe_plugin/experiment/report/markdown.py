@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from wfe_plugin.experiment.report.document import (
     Cell,
@@ -10,10 +11,12 @@ from wfe_plugin.experiment.report.document import (
     Document,
     Examples,
     Heading,
+    Links,
     Paragraph,
     Picture,
     Pictures,
     Table,
+    Warning,
     repeated_words,
 )
 
@@ -70,13 +73,18 @@ def _examples(block: Examples) -> str:
     lines = [f"### {plain(block.caption)}"]
     for example in block.examples:
         outputs = [f"- {plain(label)}: {_marked(text)}" for label, text in example.outputs]
-        lines.append("\n".join([f"- input: {plain(example.source)}", *outputs, "", "<!-- -->"]))
+        lines.append("\n".join([f"- Source: {plain(example.source)}", *outputs, "", "<!-- -->"]))
     return "\n\n".join(lines)
 
 
 def _marked(text: str) -> str:
     words = [f"**{plain(word)}**" if repeated else plain(word) for word, repeated in repeated_words(text)]
     return " ".join(words) or "(empty)"
+
+
+def _links(block: Links) -> str:
+    lines = [f"- [{plain(label)}]({quote(path, safe='/+')})" for label, path in block.links]
+    return "\n".join([f"**{plain(block.caption)}**", "", *lines])
 
 
 def _code(block: Code) -> str:
@@ -88,9 +96,11 @@ def _code(block: Code) -> str:
 _RENDERERS = {
     Heading: lambda block: f"## {plain(block.text)}",
     Paragraph: lambda block: plain(block.text),
+    Warning: lambda block: f"**Warning:** {plain(block.text)}",
     Table: _table,
     Picture: _picture,
     Pictures: _pictures,
     Examples: _examples,
+    Links: _links,
     Code: _code,
 }

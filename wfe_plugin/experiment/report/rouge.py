@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.report.comparison import name_of, stars, tone_of
 from wfe_plugin.experiment.report.pictures import interval_chart
-from wfe_plugin.experiment.report.view import View
+from wfe_plugin.experiment.report.view import View, is_best, name_of
 
 
 class RougeSection(View):
@@ -20,43 +19,31 @@ class RougeSection(View):
         return [
             self.heading("ROUGE by system and beam"),
             doc.Table(
-                f"Table 2 of the paper: ROUGE {self.test.measure}, gains over {self.baseline} at the same beam",
-                ["", *map(name_of, METRICS)],
+                f"Table 2 of the paper: ROUGE by {self.test.protocol.description}, gains over {self.baseline} at the same beam",
+                ["", *self.metrics],
                 rows,
-                f"Bold: the best of a column, oracle aside. {self.comparison.significance()}",
+                f"Bold: the best of a column, oracle aside. {self.significance()}",
             ),
             self.seed_table(),
             *self.gains(),
         ]
 
-    def gain(self, system: str, beam: int, metric: str) -> float:
-        return self.test.rouge(system, beam, metric) - self.test.rouge(self.baseline, beam, metric)
-
     def rouge_cell(self, system: str, beam: int, metric: str) -> doc.Cell:
         value = self.test.rouge(system, beam, metric)
-        best = max(
-            self.test.rouge(other.name, k, metric)
-            for other in self.experiment.systems
-            for k in self.beams
-            if other.role != "oracle"
-        )
-        strong = value == best and self.roles[system] != "oracle"
+        rivals = [name for name in self.systems if self.roles[name] != "oracle"]
+        every = [self.test.rouge(name, k, metric) for name in rivals for k in self.beams]
+        strong = system in rivals and is_best(value, every)
         if system == self.baseline:
             return doc.Cell(f"{value:.2f}", strong=strong)
-        gain = self.gain(system, beam, metric)
-        p = self.test.difference((system, beam), (self.baseline, beam), metric).p_value
-        return doc.Cell(f"{value:.2f}", f"{gain:+.2f}{stars(p)}", tone_of(gain, p), strong)
+        gain = self.gain_cell((system, beam), (self.baseline, beam), metric)
+        return doc.Cell(f"{value:.2f}", gain.text, gain.tone, strong)
 
     def best_against_best(self) -> list[doc.Row]:
         """The paper's last row; it takes the best beam of each, as measured on this test set."""
         if self.proposed == self.baseline or len(self.beams) < 2:
             return []
         ours, theirs = (self.test.best_beam(name, self.beams) for name in (self.proposed, self.baseline))
-        cells = []
-        for metric in METRICS:
-            gain = self.test.rouge(self.proposed, ours, metric) - self.test.rouge(self.baseline, theirs, metric)
-            p = self.test.difference((self.proposed, ours), (self.baseline, theirs), metric).p_value
-            cells.append(doc.Cell(f"{gain:+.2f}{stars(p)}"))
+        cells = [self.gain_cell((self.proposed, ours), (self.baseline, theirs), metric) for metric in METRICS]
         group = f"Gain of {self.proposed} at its best beam over {self.baseline} at its best"
         return [doc.Row(f"beams {ours}, {theirs}", cells, group)]
 
@@ -65,8 +52,8 @@ class RougeSection(View):
             doc.Row(
                 f"beam {beam}, seed {run.seed}",
                 [
-                    doc.Cell(f"{run.rouge[m]['value']:.2f}", f"{run.rouge[m]['low']:.2f} to {run.rouge[m]['high']:.2f}")
-                    for m in METRICS
+                    doc.Cell(f"{one['value']:.2f}", f"{one['low']:.2f} to {one['high']:.2f}")
+                    for one in run.rouge[self.test.test.protocol].values()
                 ],
                 system,
             )
@@ -75,7 +62,7 @@ class RougeSection(View):
         ]
         order = {name: number for number, name in enumerate(self.systems)}
         rows.sort(key=lambda row: order[row.group])
-        return doc.Table("Each run, with 95 % intervals", ["", *map(name_of, METRICS)], rows, folded=True)
+        return doc.Table("Each run, with 95 % intervals", ["", *self.metrics], rows, folded=True)
 
     def gains(self) -> list:
         """Differences to the baseline with their intervals, as pictures and as numbers."""
@@ -110,7 +97,7 @@ class RougeSection(View):
         ]
         table = doc.Table(
             f"Gains over {self.baseline} at beam {self.beam}, with 95 % intervals",
-            ["", *map(name_of, METRICS)],
+            ["", *self.metrics],
             rows,
             folded=True,
         )

@@ -61,6 +61,9 @@ dt { color: var(--soft); font-size: 0.8rem; }
 dd { margin: 0 0 0.4rem; }
 mark { background: var(--mark); color: var(--mark-ink); border-radius: 0.2rem; padding: 0 0.15em; }
 mark { text-decoration: underline; }
+.source { color: var(--soft); }
+.warning { border: 1px solid var(--bad); border-left-width: 0.4rem; padding: 0.5rem 0.8rem; border-radius: 0.3rem; }
+details ul { padding-left: 1.2rem; font-size: 0.85rem; }
 pre { overflow-x: auto; background: var(--panel); padding: 0.8rem; border-radius: 0.4rem; font-size: 0.8rem; }
 @media (min-width: 40rem) {
   body { padding: 1.5rem 2rem; }

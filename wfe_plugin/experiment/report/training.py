@@ -18,10 +18,13 @@ FURTHER = {
 
 
 def training_section(results: Results) -> list:
+    """Nothing where all summaries are other programs'."""
     names = list(results.curves)
-    pictures = [picture(results, names, NLL, "Negative log-likelihood", "bits a word")]
+    if not names:
+        return []
+    pictures = [picture(results, names, NLL, "Negative log-likelihood", "bits per word")]
     for curve, label in FURTHER.items():
-        pictures += [picture(results, [name], curve, f"{name}: {label}", "a sentence") for name in names]
+        pictures += [picture(results, [name], curve, f"{name}: {label}", "per sentence") for name in names]
     return [
         doc.Heading("Training"),
         doc.Pictures([one for one in pictures if one]),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from wfe_plugin.evaluation.rouge_protocol import METRICS
 from wfe_plugin.experiment.report import document as doc
-from wfe_plugin.experiment.report.comparison import name_of
-from wfe_plugin.experiment.report.view import View
+from wfe_plugin.experiment.report.view import View, name_of
 
 SIGNIFICANT = 0.05
 
@@ -25,17 +24,17 @@ class VerdictsSection(View):
     def explanation(self) -> str:
         text = (
             f"Beam {self.beam}. Better or worse: p < {SIGNIFICANT} by paired bootstrap over sentences, each test by "
-            f"itself. In brackets the differences in {', '.join(map(name_of, METRICS))}."
+            f"itself. In brackets the differences in {', '.join(self.metrics)}."
         )
         if self.seeds == 1:
-            text += " One model each: with another seed, differences may be others."
+            text += " One model each: another seed may give other differences."
         return text
 
     def sentences(self, system) -> str:
         against = " and ".join(self.against(system.name, rival) for rival in system.rivals)
-        truth = self.test.reference_repetition
+        truth = self.test.reference_rates
         others = [(rival, self.rates(rival)) for rival in system.rivals]
-        others.append(("the references", (truth.any_word, truth.mean_length)))
+        others.append(("the references", (truth["any_word"], truth["mean_length"])))
         repeating, length = self.rates(system.name)
         return (
             f"{system.name} is {against}. {repeating:.1f} % of its summaries repeat a word ("
@@ -50,8 +49,9 @@ class VerdictsSection(View):
         return tuple(self.test.rate(system, self.beam, rate) for rate in ("any_word", "mean_length"))
 
     def against(self, system: str, rival: str) -> str:
-        found = [self.test.difference((system, self.beam), (rival, self.beam), metric) for metric in METRICS]
-        gains = [self.test.rouge(system, self.beam, m) - self.test.rouge(rival, self.beam, m) for m in METRICS]
+        pair = (system, self.beam), (rival, self.beam)
+        found = [self.test.difference(*pair, metric) for metric in METRICS]
+        gains = [self.gain(*pair, metric) for metric in METRICS]
         shown = ", ".join(f"{gain:+.2f}" for gain in gains)
         signs = [(gain > 0) - (gain < 0) if one.p_value < SIGNIFICANT else 0 for gain, one in zip(gains, found)]
         return f"{verdict(signs, rival)} ({shown})"
