@@ -52,6 +52,7 @@ setup(
     entry_points={
         "console_scripts": [
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
+            "wfe-explain = wfe_plugin.cli.explain:main",
             "wfe-experiment = wfe_plugin.cli.experiment:main",
             "wfe-hf-train = wfe_plugin.cli.hf_train:main",
             "wfe-frequencies = wfe_plugin.cli.frequencies:main",

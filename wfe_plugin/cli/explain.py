@@ -1,0 +1,100 @@
+"""``wfe-explain``: why a model said what it said."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Optional
+
+from wfe_plugin.cli.common import Parser, run
+from wfe_plugin.errors import UserError
+
+EPILOG = """\
+examples:
+  wfe-explain --model model "The Bank of Japan said on Monday that it would keep interest rates unchanged."
+  wfe-explain --model model --input articles.txt --html why.html
+  wfe-explain --model model --json < articles.txt
+  wfe-explain --model model --serve
+
+For each text: the words with the highest estimates (how often they may occur, how likely they are to
+occur at all, the share of training summaries that have them, and what the mask adds to their
+log-probability), then the summary word by word: what the model alone thought of the word, what each
+rule added, what was left of its budget, and what the model would rather have said.
+"""
+
+
+def build_parser() -> Parser:
+    parser = Parser("wfe-explain", description="Show why a model said what it said.", epilog=EPILOG)
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="raw text to summarize (default: standard input)")
+    parser.add_argument("--model", required=True, help="directory made by wfe-train or wfe-export, or a checkpoint")
+    parser.add_argument("--data", metavar="DIR", help="made by wfe-preprocess (default: what the model knows)")
+    parser.add_argument("--input", metavar="FILE", help="one text per line, instead of TEXT; - is standard input")
+    parser.add_argument("--beam", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--decoding", default="auto", help="as for wfe-generate (default: %(default)s)")
+    parser.add_argument(
+        "--out-of-source-penalty", type=float, default=0.0, metavar="X", help="the rule without training"
+    )
+    parser.add_argument("--word-cap", type=int, default=0, metavar="N", help="each word at most N times")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    parser.add_argument("--serve", action="store_true", help="a page to play with, on 127.0.0.1 only")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="of --serve (default: %(default)s)")
+    return parser
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    args = build_parser().parse_args(argv)
+    return run("wfe-explain", lambda: work(args))
+
+
+def work(args: argparse.Namespace) -> None:
+    import json
+    from pathlib import Path
+
+    import wfe_plugin
+
+    wfe_plugin.register()
+    from wfe_plugin.pipeline import explanation_page
+    from wfe_plugin.pipeline.explain import explain
+    from wfe_plugin.pipeline.summarizer import Summarizer
+
+    summarizer = Summarizer(args.model, data=args.data)
+    if args.serve:
+        return serve(summarizer, args.port)
+    found = explain(
+        summarizer,
+        read_texts(args),
+        args.beam,
+        args.decoding,
+        out_of_source_penalty=args.out_of_source_penalty,
+        word_cap=args.word_cap,
+    )
+    if args.html:
+        Path(args.html).write_text(explanation_page.page(found), encoding="utf-8")
+        print(f"{args.html}: {len(found)} explanations")
+    for explanation in found if args.json or not args.html else ():
+        print(
+            json.dumps(explanation.as_json(), ensure_ascii=False) if args.json else explanation_page.text(explanation)
+        )
+
+
+def read_texts(args: argparse.Namespace) -> list[str]:
+    if args.texts and args.input:
+        raise UserError("--input: give either a file or texts")
+    if args.texts:
+        return args.texts
+    if args.input in (None, "-"):
+        return [line.rstrip("\n") for line in sys.stdin]
+    with open(args.input, encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def serve(summarizer, port: int) -> None:
+    from wfe_plugin.pipeline.playground import make_server
+
+    with make_server(summarizer, port) as server:
+        print(f"http://127.0.0.1:{server.server_port}/  (Ctrl-C ends it)", flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
