@@ -6,7 +6,7 @@ import torch
 from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
-from wfe_plugin.generation.ensemble import BoundedEnsemble
+from wfe_plugin.generation.ensemble import RuledEnsemble
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.method.bound import reference_log_mask
 
@@ -28,7 +28,7 @@ def added_scores(
     if options.wfe_decoding == "off":
         return added
     inputs = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}
-    bound = BoundedEnsemble(models, dictionary, options).forward_encoder(inputs).bound
+    bound = RuledEnsemble(models, dictionary, options).encode(inputs).sentences.bound
     return added + reference_log_mask(bound, target, sentence)
 
 
