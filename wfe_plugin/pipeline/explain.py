@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
 
 from wfe_plugin.generation.estimates import average_estimate
+from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.rules.rule import StepContext
 from wfe_plugin.models.wfe_model import corresponding_words
 from wfe_plugin.pipeline.decode import quiet_fairseq
@@ -15,6 +17,8 @@ from wfe_plugin.pipeline.summarizer import Summarizer, check_options
 
 WORDS = 12  # with the highest estimates that are shown
 WANTED = 4  # words that are shown for each step
+# Options that a summary without any rule does without.
+RULES = {"no_repeat_ngram_size", *(option.name for option in fields(DecodingConfig))}
 
 
 class SourceWord(NamedTuple):
@@ -91,7 +95,8 @@ class Explainer:
         self.models = self.decoder.models
         with quiet_fairseq():  # the explanation says what decoded
             self.generator = self.decoder.generator(beam=beam, wfe_decoding=decoding, **options)
-            self.stock = self.decoder.generator(beam=beam, wfe_decoding="off")
+            plain = {name: value for name, value in options.items() if name not in RULES}
+            self.stock = self.decoder.generator(beam=beam, wfe_decoding="off", **plain)
         _, self.decoding = self.decoder.resolved(wfe_decoding=decoding, **options)
         self.words = self.decoder.task.target_dictionary
         self.sayable = corresponding_words(self.decoder.task.source_dictionary, self.words)
