@@ -7,6 +7,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.method.bound import LAST_RESORT, FrequencyBound, frequency_bound
 from wfe_plugin.method.estimator import FrequencyEstimate
@@ -103,7 +104,7 @@ def last_resorts(like: Tensor, eos: int, bound_eos: bool, constraints: Optional[
 def refuse_nan(numbers: Tensor, what: str) -> None:
     """A search among them would find nothing, or anything."""
     if numbers.isnan().any():
-        raise FloatingPointError(
+        raise UserError(
             f"the {what} are not numbers (NaN): the model's activations overflow. With --fp16, "
             "leave it out; else its training has diverged: take an earlier checkpoint"
         )
