@@ -26,10 +26,8 @@ def literal_losses(task, model, **options):
     """NLL and WFE loss, each summed over sentences, from plain loops."""
     total_nll, total_wfe = 0.0, 0.0
     for source, target in zip(SOURCES, TARGETS):
-        search = LiteralSearch(task, model, source)
+        search = LiteralSearch(task, model, source, decoding="off")
         r, g = search.estimate
-        search.r_hat = [math.inf] * len(search.r_hat)
-        search.log_g_hat = [0.0] * len(search.log_g_hat)
         total_nll -= search.score(target)
         for word, (r_m, g_m) in enumerate(zip(r[0].tolist(), g[0].tolist())):
             a_hat = max(0.0, r_m) / (1 + math.exp(-g_m))
