@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from wfe_plugin.pipeline import preprocess
+from wfe_plugin.pipeline.presets import PRESETS
 
 TINY = [
     option
@@ -42,4 +43,7 @@ def prepare(directory, sizes=(("train", 300), ("valid", 12), ("test", 11))):
 
 
 def options(data, out, *more, preset="paper"):
-    return ["--data", str(data), "--out", str(out), "--preset", preset, *more]
+    """Arguments of wfe-train; the estimator is the paper's, trained in one phase, unless `more` says otherwise."""
+    says = {"--baseline", "--add-wfe", "--from", "--estimator"} & set(map(str, more))
+    estimator = [] if says or not PRESETS[preset].takes_wfe or preset == "mrt" else ["--estimator", "paper"]
+    return ["--data", str(data), "--out", str(out), "--preset", preset, *estimator, *more]

@@ -18,13 +18,13 @@ from helpers.tiny_training import TINY, options, prepare, script_environment
 from wfe_plugin.cli import train
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.pipeline import checkpoints, decode, fairseq_train
+from wfe_plugin.pipeline import fairseq_train
 from wfe_plugin.pipeline import train as pipeline_train
 from wfe_plugin.pipeline.base_model import BaseModel
+from wfe_plugin.pipeline import best_epoch
 from wfe_plugin.pipeline.best_epoch import best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
-from wfe_plugin.pipeline.decode import Hypothesis
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.record import Progress
@@ -49,7 +49,7 @@ def killed(data):
     out = data.parent / "the model"
     # A trap for scripts that import from the working directory.
     (data.parent / "json.py").write_text("raise SystemExit('imported from the working directory')")
-    command = [str(ROOT / "train.sh"), "--data", "my data", "--out", "the model", "--preset", "paper"]
+    command = [str(ROOT / "train.sh"), *options("my data", "the model")]
     command += ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
     with subprocess.Popen(
         command, cwd=data.parent, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -57,7 +57,7 @@ def killed(data):
         told = ""
         for line in process.stdout:
             told += line
-            if line.startswith("train: epoch 7, "):
+            if line.startswith("train: epoch 7: "):
                 process.send_signal(signal.SIGTERM)
                 break
         process.stdout.read()
@@ -329,16 +329,20 @@ def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
 
 def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     """Each epoch is decoded once; the best one has the summaries closest to the references."""
-    references = (data / "text" / "valid.target").read_text().splitlines()
     decoded = []
 
-    def split(decoding, name, parts):
-        decoded.append(decoding.models[0].name)
-        right = {"one.pt": 3, "two.pt": 9, "three.pt": 6}[decoding.models[0].name]
-        return {i: [Hypothesis(0.0, text if i < right else "z")] for i, text in enumerate(references)}
+    class Pairs:
+        references = (data / "text" / "valid.target").read_text().splitlines()
 
-    monkeypatch.setattr(decode, "split", split)
-    monkeypatch.setattr(checkpoints, "load", lambda path: {"model": {}, "cfg": {"model": {"_name": "wfe_lstm"}}})
+        def __init__(self, path, *_):
+            decoded.append(path.name)
+            self.right = {"one.pt": 3, "two.pt": 9, "three.pt": 6}[path.name]
+
+        def summarize(self, beam, wfe_decoding):
+            assert (beam, wfe_decoding) == (5, "full")
+            return [text if number < self.right else "z" for number, text in enumerate(self.references)]
+
+    monkeypatch.setattr(best_epoch, "ValidationPairs", Pairs)
     training = planned(train.parse(options(data, tmp_path, "--best-by", "rouge")))
     epochs = [
         Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)

@@ -17,34 +17,46 @@ PRESET_HELP = "\n".join(
     for name, preset in PRESETS.items()
 )
 EPILOG = f"""\
+A training has three phases:
+  1  the model, in OUT/model
+  2  the estimate of word frequencies on top of it; the model itself stays as it is
+  3  the calibration: how much weight the estimate has in decoding, and a reward per word, chosen
+     on the validation set for --protocol; it takes at most a tenth of the training time
+--baseline trains phase 1 alone, --add-wfe phases 2 and 3 on top of a model that is there.
+--estimator paper and literal train model and estimate together, as the paper does, and need no
+calibration. --epochs, --patience, --minutes and --best-by apply to phase 1 (with --add-wfe: to
+phase 2), and so do fairseq's options of optimizers, learning rates and criteria.
+
+examples:
+  wfe-train --data prepared --out models/default
+  wfe-train --data prepared --out models/encdec --baseline -- --dropout 0.4
+  wfe-train --data prepared --out models/wfe --add-wfe models/encdec --protocol recall-75
+  wfe-train --data prepared --out models/paper --estimator paper
+  wfe-train --data prepared --out models/unlikelihood --baseline -- --criterion nll_unlikelihood
+  wfe-train --data prepared --out models/mrt --preset mrt --from models/encdec
+  wfe-train --data gigaword --out models/gigaword --preset paper --gpus 4
+
 presets:
 {PRESET_HELP}
 
-examples:
-  wfe-train --data prepared --out models/wfe --preset small
-  wfe-train --data prepared --out models/encdec --preset small --baseline -- --dropout 0.4
-  wfe-train --data prepared --out models/copying --add-wfe models/encdec --estimator copying
-  wfe-train --data prepared --out models/unlikelihood --preset small --baseline -- --criterion nll_unlikelihood
-  wfe-train --data prepared --out models/mrt --preset mrt --from models/encdec
-  wfe-train --data gigaword --out models/paper --preset paper --gpus 4
-
 estimators of word frequencies:
-  paper    upper bound and gate, with the paper's loss
-  literal  the same, by Figure 2 to the letter
-  copying  the probability that a word occurs, from votes of the words that the source has: for
-           summaries that take most of their words from the source
+  votes    the probability that a word occurs; each word of the source votes for itself
+  paper    upper bound and gate with the paper's loss; the sum of Figure 2 is divided by a constant,
+           and the bound has a bias
+  literal  the same by Figure 2 to the letter
+  copying  votes as version 0.1.0 had it
 
 The best checkpoint, OUT/checkpoint_best.pt, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,
 which includes the loss of the frequency estimate or of unlikelihood (loss), the mean F1 of
 ROUGE-1, -2 and -L with beam 5 (rouge; about 2000 pairs of a large validation set), or with
 --preset mrt what is missing to that F1 on the whole validation set (risk).
-Early stopping goes by nll, by loss with --best-by loss or --add-wfe, or by risk. Training stops
+Early stopping goes by nll, by loss (--best-by loss, and in phase 2), or by risk. Training stops
 when the score has not improved for --patience epochs, or when another epoch, as long as those so far
 on average, would exceed --minutes (validation included; earlier training of the model is not).
 
-If a training is interrupted, the same command continues it after its last finished epoch, and it
-ends as if undisturbed (with --minutes, after as many epochs as the clock allows). The whole output
+If a training is interrupted in any phase, the same command continues it after its last finished epoch,
+and it ends as if undisturbed (with --minutes, after as many epochs as the clock allows). The whole output
 of fairseq is in OUT/train.log, as JSON lines among others.
 
 Several GPUs share the batch of the preset. Several machines must see the same --data and --out
@@ -80,13 +92,21 @@ def build_parser() -> Parser:
         "one, and whether it estimates word frequencies",
     )
     parser.add_argument("--estimator", choices=ESTIMATORS, help=f"see below (default: {ESTIMATORS[0]})")
-    parser.add_argument("--epochs", type=positive, metavar="N", help="at most N (default: the preset's)")
-    parser.add_argument("--patience", type=positive, metavar="N", help="default: the preset's")
+    parser.add_argument("--epochs", type=positive, metavar="N", help="phase 1: at most N (default: the preset's)")
+    parser.add_argument("--patience", type=positive, metavar="N", help="phase 1: default: the preset's")
     parser.add_argument(
-        "--minutes", type=positive_number, metavar="N", help="at most N, in whole epochs (default: no limit)"
+        "--minutes", type=positive_number, metavar="N", help="phase 1: at most N, in whole epochs (default: no limit)"
     )
     parser.add_argument(
-        "--best-by", choices=BEST_BY, help="see below (default: nll; loss with --add-wfe; risk with --preset mrt)"
+        "--best-by",
+        choices=BEST_BY,
+        help="phase 1: see below (default: nll; loss with --add-wfe; risk with --preset mrt)",
+    )
+    parser.add_argument("--estimate-epochs", type=positive, metavar="N", help="phase 2: default: the preset's")
+    parser.add_argument("--estimate-patience", type=positive, metavar="N", help="phase 2: default: the preset's")
+    parser.add_argument("--no-calibration", dest="calibration", action="store_false", help="leave out phase 3")
+    parser.add_argument(
+        "--protocol", metavar="NAME", help="phase 3: f1, or recall-N for recall within N bytes (default: f1)"
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument("--threads", type=positive, metavar="N", help="threads of each process (default: torch's)")
@@ -118,7 +138,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 
         train(options)
 
-    return run("wfe-train", work, interrupted="the same command continues after the last finished epoch")
+    return run("wfe-train", work, interrupted="the same command continues where it stopped")
 
 
 if __name__ == "__main__":

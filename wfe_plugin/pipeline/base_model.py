@@ -1,16 +1,12 @@
 """A trained model that another training starts from: train.sh --add-wfe and --from."""
 
-import argparse
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
-from fairseq.models import ARCH_MODEL_REGISTRY
-
-import wfe_plugin
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.fairseq_options import options_of_the_model
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.record import RECORD, read_record
 from wfe_plugin.pipeline.text import sha256
@@ -48,6 +44,11 @@ class BaseModel:
     def clock(self) -> float:
         """Seconds that it has been trained; fairseq goes on counting from there."""
         return checkpoints.clock(checkpoints.load(self.checkpoint))
+
+    def epochs(self) -> int:
+        """How many it was trained for; 0 if train.sh knows nothing of it."""
+        record = self.checkpoint.with_name(RECORD)
+        return read_record(record)["finished"]["progress"]["last"] if self.settings else 0
 
     @property
     def preset(self) -> Optional[str]:
@@ -107,25 +108,3 @@ class BaseModel:
         preset = PRESETS[settings["preset"]]
         options = [*preset.options, *preset.wfe_options(estimator)]
         return options + options_of_the_model(options, settings["fairseq_options"])
-
-
-def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[str]:
-    """Those of `extra` that say what the model is, and not how it is trained.
-
-    `options` name the architecture, if `extra` do not.
-    """
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--arch", "-a")
-    architecture = parser.parse_known_args([*options, *extra])[0].arch
-    wfe_plugin.register()
-    if architecture not in ARCH_MODEL_REGISTRY:
-        raise UserError(f"--arch {architecture}: is not known")
-    ARCH_MODEL_REGISTRY[architecture].add_args(parser)
-    _, others = parser.parse_known_args(list(extra))
-    found = []
-    for word in extra:
-        if others and word == others[0]:
-            others = others[1:]
-        else:
-            found.append(word)
-    return found

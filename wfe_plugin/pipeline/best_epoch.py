@@ -6,54 +6,38 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wfe_plugin.evaluation.rouge import rouge
-from wfe_plugin.evaluation.rouge_protocol import METRICS
-from wfe_plugin.evaluation.text_files import read_lines
-from wfe_plugin.pipeline import checkpoints, decode
+import torch
+
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.display import say
-from wfe_plugin.pipeline.treat import Treatment
+from wfe_plugin.pipeline.protocols import protocol_of
+from wfe_plugin.pipeline.validation import ValidationPairs, judge
 from wfe_plugin.whole_files import write_json
 
 if TYPE_CHECKING:
     from wfe_plugin.pipeline.training import Training
 
 SCORES = "rouge.json"
-# Decoding takes longer than validation: of a large validation set, about so many pairs are decoded.
-PAIRS = 2000
+PAIRS = 2000  # of a large validation set: decoding takes longer than validation
+BEAM = 5
 
 
 def best_by_rouge(training: Training, epochs: list[Epoch]) -> int:
     """The number of the epoch with the best mean F1; epochs that were decoded before are not decoded again."""
     training.data.check_unchanged()
-    data = training.data.directory
-    references = read_lines(data / "text" / "valid.target")
-    treatment = Treatment.load(data)
+    mode = "off" if training.baseline else "full"
+    arguments = ["--cpu"] if training.options.on_cpu else []
+    if training.options.threads:
+        torch.set_num_threads(training.options.threads)
     scores = read_scores(training.out / SCORES)
     for epoch in epochs:
         if str(epoch.number) in scores:
             continue
-        found = decode.split(
-            decode.Decoding(
-                data=data,
-                models=[epoch.path],
-                mode="off" if training.baseline else "full",
-                beam=5,
-                threads=training.options.threads,
-                any_length=not checkpoints.has_positions(checkpoints.load(epoch.path)),
-                extra=["--cpu"] if training.options.on_cpu else [],
-            ),
-            "valid",
-            parts=max(1, len(references) // PAIRS),
-        )
-        result = rouge(
-            [treatment.undo(hypotheses[0].text) for hypotheses in found.values()],
-            [[references[number]] for number in found],
-        )
-        score = sum(result.headline(metric).value for metric in METRICS) / len(METRICS)
+        pairs = ValidationPairs(epoch.path, training.data.directory, "valid", PAIRS, arguments)
+        score = judge(pairs.summarize(beam=BEAM, wfe_decoding=mode), pairs.references, protocol_of("f1")).score
         scores[str(epoch.number)] = score
         write_json(training.out / SCORES, scores)
-        say(f"epoch {epoch.number}: mean ROUGE F1 {score:.2f} on {len(found)} validation pairs")
+        say(f"epoch {epoch.number}: mean ROUGE F1 {score:.2f} on {len(pairs.references)} validation pairs")
     return max((epoch.number for epoch in epochs), key=lambda number: scores[str(number)])
 
 

@@ -104,6 +104,20 @@ def weights_digest(checkpoint: dict) -> str:
     return WEIGHTS + digest.hexdigest()
 
 
+def model_option(checkpoint: dict, name: str, default=None):
+    """An option of the model; models without a dataclass keep theirs in a Namespace."""
+    options = checkpoint["cfg"]["model"]
+    return getattr(options, name, default) if isinstance(options, argparse.Namespace) else options.get(name, default)
+
+
+def set_model_option(checkpoint: dict, name: str, value) -> None:
+    options = checkpoint["cfg"]["model"]
+    if isinstance(options, argparse.Namespace):
+        setattr(options, name, value)
+    else:
+        options[name] = value
+
+
 def has_wfe(checkpoint: dict) -> bool:
     """Whether the model estimates word frequencies."""
     return any(name.startswith("wfe_head.") for name in checkpoint["model"])

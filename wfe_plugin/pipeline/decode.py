@@ -204,27 +204,3 @@ class quiet_fairseq:
 
     def __exit__(self, *_):
         logging.disable(self.before)
-
-
-class Decoding(NamedTuple):
-    """How `split` decodes."""
-
-    data: Path
-    models: Sequence[Path]
-    mode: str  # --wfe-decoding
-    beam: int
-    threads: Optional[int] = None
-    any_length: bool = True
-    extra: Sequence[str] = ()
-
-
-def split(decoding: Decoding, name: str, parts: int = 1) -> dict[int, list[Hypothesis]]:
-    """Best hypotheses for a binarised set, by number; with several parts, for every n-th batch."""
-    states = {path: checkpoints.load(path, for_fairseq=True) for path in decoding.models}
-    decoder = Decoder(decoding.data, states, decoding.extra)
-    dataset = decoder.binarised(name)
-    generator = decoder.generator(beam=decoding.beam, wfe_decoding=decoding.mode)
-    found = {}
-    for batch in decoder.search(dataset, range(len(dataset)), generator, every=parts):
-        found.update(zip(batch.numbers, batch.hypotheses))
-    return dict(sorted(found.items()))

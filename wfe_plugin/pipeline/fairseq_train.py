@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.child import ROOT, user_dir
 from wfe_plugin.pipeline.presets import Stage
 from wfe_plugin.pipeline.record import Progress
@@ -77,6 +78,8 @@ def model_options(training: Training) -> list[str]:
     if training.preset.trains_further and not training.baseline:
         # Beside a risk below 1, the loss of the estimate would be all that the encoder learns from.
         words += ["--wfe-detached"]
+        calibration = checkpoints.model_option(checkpoints.load(training.base.checkpoint), "wfe_calibration")
+        words += ["--wfe-calibration", calibration] if calibration else []  # with --mrt-bounded
     return words
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Optional
 
 # The estimators by name, the default first; models/ has what they are.
-ESTIMATORS = ("paper", "literal", "copying", "votes")
+ESTIMATORS = ("votes", "paper", "literal", "copying")
 # Those that are trained together with the model and decode by Equation 4 as it is.
-JOINT_ESTIMATORS = ("paper", "literal", "copying", "votes")
+JOINT_ESTIMATORS = ("paper", "literal")
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,10 @@ class Stage:
 def _adam(learning_rate: str, clip_norm: str = "5", *more: str, last_epoch: Optional[int] = None) -> Stage:
     """torch's fused Adam: fairseq's own takes 0.25 s per update at the paper's sizes, this one 0.05."""
     return Stage(("--optimizer", "torch_adam", "--lr", learning_rate, "--clip-norm", clip_norm, *more), last_epoch)
+
+
+# An estimate is finished after few epochs: each has a smaller learning rate than the one before.
+_FALLING = ("--lr-scheduler", "fixed", "--force-anneal", "2", "--lr-shrink", "0.6")
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class Preset:
     trains_further: bool = False  # a trained model, which says what the options of the model are
     best_by: str = "nll"  # the validation score that chooses and stops, unless train.sh is told otherwise
     # How an estimate is trained on top of a finished model.
-    estimate: Stage = _adam("0.002")
-    estimate_epochs: int = 6
+    estimate: Stage = _adam("0.002", "5", *_FALLING)
+    estimate_epochs: int = 5
     estimate_patience: int = 2
 
     def wfe_options(self, estimator: Optional[str]) -> list[str]:
@@ -91,7 +95,7 @@ PRESETS = {
             _adam("0.001", "10", last_epoch=5),
             Stage(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
         ),
-        estimate=_adam("0.001"),
+        estimate=_adam("0.001", "5", *_FALLING),
         estimate_epochs=2,
         estimate_patience=1,
     ),
@@ -102,7 +106,7 @@ PRESETS = {
         patience=2,
         options=("--arch", "wfe_lstm", "--dropout", "0.2", *_sizes(embedding=256, hidden=320, layers=2)),
         stages=(_adam("0.001", "5", *_HALVING),),
-        estimate=_adam("0.001"),
+        estimate=_adam("0.001", "5", *_FALLING),
         estimate_epochs=3,
         estimate_patience=1,
     ),

@@ -11,6 +11,7 @@ from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.text import sha256
 from wfe_plugin.pipeline.time_limit import TimeLimit
 from wfe_plugin.pipeline.treat import SIDES
+from wfe_plugin.whole_files import write_json
 
 RECORD = "training.json"
 VERSION = 2  # of the record; 0.1.0 wrote none
@@ -38,18 +39,28 @@ class Progress(NamedTuple):
 
 
 def read_record(path: Path) -> dict:
-    """`version`; `settings`, which must stay the same when a training continues; `vocabularies`; `finished`, once it is."""
+    """`version`; `settings`, which must stay the same when a training continues; `vocabularies`; and once they
+    are known `base`, the model of its own that it stands on, `finished` and `calibration`."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         record["version"] = same_type(record.get("version", 1), 1)
         check_settings(record["settings"])
         if "finished" in record:
             check_finished(record["finished"])
+        for name in ("base", "calibration"):
+            same_type(record.get(name, ""), "")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(
             f"{path}: damaged, or changed by hand: restore it, or remove its directory and train again"
         ) from None
     return record
+
+
+def note_calibration(checkpoint: Path, calibration: str) -> None:
+    """In the record of the training that made a checkpoint, if there is one."""
+    path = checkpoint.with_name(RECORD)
+    if path.is_file():
+        write_json(path, {**read_record(path), "calibration": calibration})
 
 
 def check_settings(settings: dict) -> None:

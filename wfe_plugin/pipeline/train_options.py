@@ -9,7 +9,9 @@ from typing import Optional
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import ESTIMATORS, JOINT_ESTIMATORS, PRESETS, Preset
+from wfe_plugin.pipeline.protocols import protocol_of
 
+MODEL = "model"  # the directory within --out where the phase of the model trains
 BEST_BY = ("nll", "rouge", "loss", "risk")
 
 # Options of fairseq-train on which resuming, stopping and choosing depend.
@@ -68,6 +70,29 @@ class TrainOptions:
         """Whether the model is trained first, and the estimate on top of it."""
         return not (self.baseline or self.add_wfe or self.start_from or self.estimator in JOINT_ESTIMATORS)
 
+    def phase_of_the_model(self) -> "TrainOptions":
+        """Of completed options: what --baseline trains, in a directory within."""
+        return replace(self, out=os.path.join(self.out, MODEL), baseline=True, estimator=None)
+
+    def phase_of_the_estimate(self) -> "TrainOptions":
+        """Of completed options: what --add-wfe trains on top of that."""
+        from wfe_plugin.pipeline.fairseq_options import without_training_options
+
+        preset = PRESETS[self.preset]
+        return replace(
+            self,
+            add_wfe=os.path.join(self.out, MODEL),
+            epochs=self.estimate_epochs or preset.estimate_epochs,
+            patience=self.estimate_patience or preset.estimate_patience,
+            minutes=None,
+            best_by="loss",
+            fairseq_options=without_training_options(self.fairseq_options),
+        )
+
+    def calibrates(self, estimator: Optional[str]) -> bool:
+        """Whether a calibration follows the training of an estimate; None: there is none."""
+        return self.calibration and estimator is not None and estimator not in JOINT_ESTIMATORS
+
     @property
     def on_cpu(self) -> bool:
         return "--cpu" in self.fairseq_options
@@ -88,6 +113,8 @@ class TrainOptions:
             self.validate_preset(PRESETS[self.preset])
         if self.add_wfe and self.best_by == "nll":
             raise UserError("--best-by nll: --add-wfe leaves the model and its NLL as they are; choose loss or rouge")
+        if self.protocol:
+            protocol_of(self.protocol)
         if not 0 <= self.machine < self.machines:
             raise UserError(f"--machine must be at least 0 and less than --machines, {self.machines}")
         if self.machines > 1 and not re.fullmatch(r"[^\s:]+:\d+", self.master or ""):

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
+import torch
+
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import checkpoints, fairseq_train
 from wfe_plugin.pipeline.base_model import BaseModel
-from wfe_plugin.pipeline.best_epoch import best_by_rouge
+from wfe_plugin.pipeline.best_epoch import SCORES, best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.display import LOG, Display, say
@@ -32,13 +34,19 @@ def describe(options: TrainOptions, data: PreparedData, base: Optional[BaseModel
         "fairseq_options": list(options.fairseq_options),
         **({"estimator": options.estimator} if options.estimator else {}),
     }
-    if options.add_wfe:
+    if options.add_wfe and base:
         settings["add_wfe"] = base.identity()
         if base.settings:
             settings["model_options"] = base.model_options(options.estimator)
     if options.start_from:
         settings.update(base.model_settings(), start_from=base.identity())
     return settings
+
+
+def device(options: TrainOptions) -> str:
+    """What it is trained on, for people."""
+    kind = "CPU" if options.on_cpu or not torch.cuda.is_available() else torch.cuda.get_device_name()
+    return kind if options.processes == 1 else f"{options.processes} × {kind}"
 
 
 class Training:
@@ -48,7 +56,7 @@ class Training:
         options: completed by a preset; what is trained is a model (with a joint estimate or
             without), an estimate on top of `base`, or `base` further
         data: what it is trained on
-        base: the model that it starts from
+        base: the model that it starts from; none yet, if a phase before makes it (see `stand_on`)
     """
 
     def __init__(self, options: TrainOptions, data: PreparedData, base: Optional[BaseModel] = None):
@@ -69,6 +77,7 @@ class Training:
         self.stopped_by_clock = False
         # What other machines log would only repeat it, and errors are shown anyway.
         self.log = Path(os.devnull) if options.machine else self.out / LOG
+        self.display = Display(f"{data.pairs:,} pairs", f"{device(options)}; log: {self.log}", options.epochs)
 
     @property
     def baseline(self) -> bool:
@@ -87,20 +96,49 @@ class Training:
         if self.already_done():
             say(f"{self.options.out}: already trained; {self.outcome()}")
             return
-        write_json(self.out / RECORD, self.record)
+        self.write_record()
         epochs = self.train(inherit)
         best = best_by_rouge(self, epochs) if self.options.best_by == "rouge" else Progress.of(epochs).best
         self.keep(best, epochs)
         say(f"done: {self.outcome()}: {self.options.out}/{checkpoints.BEST}")
 
-    def already_done(self) -> bool:
-        """Whether nothing is left to do. Raises if the directory holds something else."""
-        if not any(self.out.iterdir()):
-            return False
+    def write_record(self) -> None:
+        write_json(self.out / RECORD, self.record)
+
+    def stored_record(self) -> Optional[dict]:
+        """What the directory holds, if anything. Raises if it is something else."""
         if not (self.out / RECORD).is_file():
-            raise UserError(f"{self.options.out}: exists and was not made by train.sh; choose another --out")
+            others = [path.name for path in self.out.iterdir() if not (path / RECORD).is_file()]
+            if others:
+                raise UserError(f"{self.options.out}: exists and was not made by wfe-train; choose another --out")
+            return None
         stored = read_record(self.out / RECORD)
         self.refuse_other_settings(stored)
+        return stored
+
+    def claim(self) -> None:
+        """Take the directory before the phases that this training waits for."""
+        stored = self.stored_record()
+        if not stored or stored["settings"] != self.record["settings"]:
+            self.write_record()
+
+    def stand_on(self, base: BaseModel) -> None:
+        """Start from the model that another phase has made. What stands on another one is trained anew."""
+        self.base, self.record["base"] = base, base.identity()
+        if read_record(self.out / RECORD).get("base") == self.record["base"]:
+            return
+        old = [*self.out.glob("checkpoint*.pt"), *self.out.glob(SCORES)]
+        if old:
+            say(f"{self.options.out}: the model has changed; its estimate is trained anew")
+        for path in old:
+            path.unlink()
+        self.write_record()
+
+    def already_done(self) -> bool:
+        """Whether nothing is left to do. Raises if the directory holds something else."""
+        stored = self.stored_record()
+        if not stored:
+            return False
         finished = stored.get("finished")
         if finished and self.best.exists():
             progress = Progress(**finished["progress"])
@@ -159,11 +197,11 @@ class Training:
     def run_fairseq(self, progress: Progress, last: Optional[Path], inherit: Sequence[int]) -> None:
         """fairseq-train for the rest of the present stage."""
         try:
-            with open(self.log, "a", encoding="utf-8") as log:
+            with open(self.log, "a", encoding="utf-8") as self.display.log:
                 run(
                     fairseq_train.command(self, progress, last),
                     f"fairseq-train, whose whole output is in {self.log},",
-                    Display(log),
+                    self.display,
                     threads=self.options.threads,
                     inherit=inherit,
                 )
@@ -171,6 +209,8 @@ class Training:
             raise
         except OSError as error:  # a full disk, most likely; writing does not name the file
             raise UserError(f"{error.filename or self.log}: {error.strerror or error}") from None
+        finally:
+            self.display.close()
 
     def keep(self, best: int, epochs: list[Epoch]) -> None:
         """Put the best checkpoint in its place, which fairseq may have chosen by another score; all is done."""
@@ -187,7 +227,7 @@ class Training:
         }
         if self.stopped_by_clock:
             self.record["finished"]["stopped_at_seconds"] = self.limit.seconds
-        write_json(self.out / RECORD, self.record)
+        self.write_record()
 
     def outcome(self) -> str:
         finished = self.record["finished"]

@@ -1,0 +1,71 @@
+"""A search for the best values of a few options, coarse to fine. Pure Python: what a point is worth, the caller says."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Callable, NamedTuple, Optional
+
+Point = tuple[float, ...]  # a value for each axis
+
+
+class Axis(NamedTuple):
+    """An option to choose, and the values to try."""
+
+    name: str
+    coarse: tuple[float, ...]  # the search starts from the first
+    step: float = 0.0  # of the refinement: this, then half of it; 0: none
+    low: float = 0.0
+    high: float = 0.0
+
+
+class OutOfTime(Exception):
+    """No further point may be evaluated."""
+
+
+class CoordinateSearch:
+    """The best point found so far, and all that were evaluated. No point is evaluated twice.
+
+    Args:
+        axes: what is chosen
+        evaluate: the worth of a point; more is better. It raises OutOfTime to end the search
+    """
+
+    def __init__(self, axes: Sequence[Axis], evaluate: Callable[[Point], float]):
+        self.axes = list(axes)
+        self.evaluate = evaluate
+        self.values: dict[Point, float] = {}
+        self.best: Optional[Point] = None
+
+    def value(self, point: Point) -> float:
+        """Evaluate a point unless it has been; of equals, the first stays the best."""
+        if point not in self.values:
+            self.values[point] = self.evaluate(point)
+            if self.best is None or self.values[point] > self.values[self.best]:
+                self.best = point
+        return self.values[point]
+
+    def start(self) -> None:
+        """The first value of each axis."""
+        self.value(tuple(axis.coarse[0] for axis in self.axes))
+
+    def grid(self, *names: str) -> None:
+        """All coarse values of these axes together; the others stay as they are best."""
+        best = self.best
+        choices = [axis.coarse if axis.name in names else (value,) for axis, value in zip(self.axes, best)]
+        for point in itertools.product(*choices):
+            self.value(point)
+
+    def refine(self, halvings: int = 1) -> None:
+        """Step along each axis from the best point as long as that helps; then with half the step."""
+        for halving in range(halvings + 1):
+            while self.step(0.5**halving):
+                pass
+
+    def step(self, scale: float) -> bool:
+        """Look at all neighbours of the best point; whether one is better."""
+        before = self.best
+        for number, axis in enumerate(self.axes):
+            for distance in (axis.step * scale, -axis.step * scale):
+                moved = before[number] + distance
+                if distance and axis.low <= moved <= axis.high:
+                    self.value((*before[:number], moved, *before[number + 1 :]))
+        return self.best != before
