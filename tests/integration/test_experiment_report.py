@@ -368,7 +368,7 @@ def test_is_it_still_a_summary(lab):
 
 def test_models_that_have_learnt_nothing_are_named(lab):
     """Ten sentences, of which one system knows nothing."""
-    for name, code in (("wfe-preprocess", "text = 10 * ['x']"), ("worker", "")):
+    for name in ("wfe-preprocess", "worker"):
         script = lab.scripts / name
         content = script.read_text()
         if name == "wfe-preprocess":

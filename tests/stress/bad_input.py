@@ -24,7 +24,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-from bad_input_cases import (  # noqa: E402
+from bad_input_cases import (
     FAIRSEQ,
     MODULES,
     Case,
@@ -34,10 +34,10 @@ from bad_input_cases import (  # noqa: E402
     output_cases,
     text_cases,
 )
-from bad_input_world import clear, make, make_world  # noqa: E402
-from helpers import ROOT  # noqa: E402
-from helpers.tiny_training import script_environment  # noqa: E402
-from wfe_plugin.fairseq_fixes import error_line  # noqa: E402
+from bad_input_world import clear, make, make_world
+from helpers import ROOT
+from helpers.tiny_training import script_environment
+from wfe_plugin.fairseq_fixes import error_line
 
 MEMORY = 8 * 2**30  # bytes of a process: a case that goes wrong must not take the machine down
 

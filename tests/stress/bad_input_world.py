@@ -12,10 +12,10 @@ from typing import Optional
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-import torch  # noqa: E402
+import torch
 
-from helpers.bad_world import Hostile, binarize, checkpoint, state_of  # noqa: E402
-from helpers.tiny_training import write_text  # noqa: E402
+from helpers.bad_world import Hostile, binarize, checkpoint, state_of
+from helpers.tiny_training import write_text
 
 
 @dataclass

@@ -24,12 +24,12 @@ from typing import Callable
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-import torch  # noqa: E402
+import torch
 
-from helpers import ROOT  # noqa: E402
-from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
-from results import check, compare_trainings, counts, experiment, experiment_results, same_tensors, tree  # noqa: E402
-from wfe_plugin.pipeline import checkpoints  # noqa: E402
+from helpers import ROOT
+from helpers.tiny_training import TINY, options, script_environment, write_text
+from results import check, compare_trainings, counts, experiment, experiment_results, same_tensors, tree
+from wfe_plugin.pipeline import checkpoints
 
 ENOUGH = 2**26  # bytes
 SIZES = (("train", 300), ("valid", 30), ("test", 400))

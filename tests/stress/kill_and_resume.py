@@ -32,10 +32,10 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-from helpers import ROOT  # noqa: E402
-from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
-from results import check, compare_trainings, counts, experiment, experiment_results, tree  # noqa: E402
-from wfe_plugin.pipeline.errors import PipelineError  # noqa: E402
+from helpers import ROOT
+from helpers.tiny_training import TINY, options, script_environment, write_text
+from results import check, compare_trainings, counts, experiment, experiment_results, tree
+from wfe_plugin.pipeline.errors import PipelineError
 
 EPOCHS = 8
 SWITCH = 5  # the last epoch of Adam in the paper's preset

@@ -20,9 +20,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-from helpers import ROOT  # noqa: E402
-from helpers.tiny_training import TINY, options, script_environment, write_text  # noqa: E402
-from wfe_plugin.pipeline.child import fairseq_command  # noqa: E402
+from helpers import ROOT
+from helpers.tiny_training import TINY, options, script_environment, write_text
+from wfe_plugin.pipeline.child import fairseq_command
 
 WORDS = "abcdefghij"
 # Of the memory at 30 % of the work, so that caches are filled: what may be added until the end.

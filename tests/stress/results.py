@@ -8,11 +8,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-import torch  # noqa: E402
+import torch
 
-import wfe_plugin  # noqa: E402
-from helpers import ROOT  # noqa: E402
-from helpers.tiny_training import TINY  # noqa: E402
+import wfe_plugin
+from helpers import ROOT
+from helpers.tiny_training import TINY
 
 wfe_plugin.register()  # lets torch load fairseq's checkpoints
 

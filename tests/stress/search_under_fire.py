@@ -22,15 +22,15 @@ from typing import Optional
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-import torch  # noqa: E402
-from fairseq.token_generation_constraints import pack_constraints  # noqa: E402
+import torch
+from fairseq.token_generation_constraints import pack_constraints
 
-from helpers.families import FAMILIES, toy_of  # noqa: E402
-from helpers.literal_search import LiteralSearch  # noqa: E402
-from helpers.toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task  # noqa: E402
-from helpers.toy import estimates as model_estimates  # noqa: E402
-from wfe_plugin.errors import UserError  # noqa: E402
-from wfe_plugin.models.wfe_model import ESTIMATORS  # noqa: E402
+from helpers.families import FAMILIES, toy_of
+from helpers.literal_search import LiteralSearch
+from helpers.toy import FIRST_WORD, FixedEstimates, toy_batch, toy_sources, toy_task
+from helpers.toy import estimates as model_estimates
+from wfe_plugin.errors import UserError
+from wfe_plugin.models.wfe_model import ESTIMATORS
 
 INF = float("inf")
 PAD, EOS = 1, 2

@@ -87,7 +87,7 @@ class NLLWithWFECriterion(FairseqCriterion):
 
     @classmethod
     def build_criterion(cls, cfg, task):
-        config = getattr(cls, "__dataclass")  # noqa: B009  (fairseq's name for it)
+        config = getattr(cls, "__dataclass")
         config.validate(cfg)  # unbound: fairseq's own configuration object has no methods
         names = [option.name for option in fields(config) if not option.name.startswith("_")]
         return cls(task, **{name: getattr(cfg, name) for name in names})

@@ -113,7 +113,7 @@ class Decodings:
 
     # Evaluation
 
-    @functools.cache  # an experiment has one
+    @functools.cache  # noqa: B019  (an experiment has one)
     def texts(self, test: TestSet) -> Texts:
         return read_texts(test, self.data)
 

@@ -33,7 +33,7 @@ def save(state, filename: str, async_write: bool = False) -> None:
             return
         except Exception as error:
             if attempt == ATTEMPTS:
-                raise cause(error, filename)
+                raise cause(error, filename) from error
             time.sleep(PAUSE)
 
 
@@ -45,7 +45,7 @@ def copy(source: str, target: str, overwrite: bool = False) -> bool:
         with written_whole(Path(target)) as unfinished:
             shutil.copyfile(source, unfinished)
     except OSError as error:
-        raise cause(error, target)
+        raise cause(error, target) from error
     return True
 
 
