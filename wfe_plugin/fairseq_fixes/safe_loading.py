@@ -58,7 +58,5 @@ def reason(error: Exception) -> str:
         return "no such file"
     if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which torch meets where a file ends early
         return error.strerror or text
-    if isinstance(error, (KeyError, TypeError, AttributeError)):  # unpickled, but something else
-        return "it holds no model of fairseq 0.12"
     lines = (getattr(error, "strerror", None) or text).splitlines() or [""]
     return f"damaged, cut short, or it holds no model of fairseq 0.12 ({lines[0][:160]})"
