@@ -1,3 +1,3 @@
-#!/usr/bin/env bash
-# A trained model and text to summaries. All the work is in wfe_plugin/pipeline/generate.py.
-exec "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/scripts/run_main.sh" wfe_plugin.cli.generate "$@"
+#!/bin/sh
+# A trained model and text to summaries: wfe-generate of this clone.
+exec "$(dirname -- "$(readlink -f -- "$0")")/scripts/run_main.sh" wfe_plugin.cli.generate "$@"

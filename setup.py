@@ -54,7 +54,6 @@ setup(
             "wfe-train = wfe_plugin.cli.train:main",
             "wfe-generate = wfe_plugin.cli.generate:main",
             "wfe-export = wfe_plugin.cli.export:main",
-            "wfe-calibrate = wfe_plugin.cli.calibrate:main",
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
             "wfe-explain = wfe_plugin.cli.explain:main",
             "wfe-experiment = wfe_plugin.cli.experiment:main",
