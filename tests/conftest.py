@@ -10,6 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from helpers.shared import made_once
+
 # The same examples in every run: a failure can be repeated, and a green run is
 # not luck.
 settings.register_profile(
@@ -19,6 +21,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """Prepared data in "my data", which tests do not change."""
+    from helpers.tiny_training import prepare
+
+    return made_once(tmp_path_factory, "prepared data", prepare) / "my data"
 
 
 @pytest.fixture(scope="module")

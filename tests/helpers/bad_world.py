@@ -30,16 +30,21 @@ class Hostile:
         return {"open": (open, (self.path, "w")), "system": (os.system, (f"touch '{self.path}'",))}[self.how]
 
 
-def binarize(directory, words):
-    """Prepared data as far as the commands look at it: 6 pairs in each set."""
+def binarize_text(directory, source, target):
+    """The same pairs as training, validation and test set, by fairseq-preprocess."""
     text = directory.with_name(directory.name + "-text")
     text.mkdir()
-    for side in ("source", "target"):
-        (text / f"all.{side}").write_text(f"{words}\n" * 6)
+    for side, lines in (("source", source), ("target", target)):
+        (text / f"all.{side}").write_text(lines)
     prefix = str(text / "all")
     arguments = ["-s", "source", "-t", "target", "--trainpref", prefix, "--validpref", prefix, "--testpref", prefix]
     parser = options.get_preprocessing_parser()
     fairseq_preprocess.main(parser.parse_args([*arguments, "--destdir", str(directory), "--padding-factor", "1"]))
+
+
+def binarize(directory, words):
+    """Prepared data as far as the commands look at it: 6 pairs in each set."""
+    binarize_text(directory, f"{words}\n" * 6, f"{words}\n" * 6)
     settings = {**asdict(treat.Settings()), "source_max_length": 19, "target_max_length": 19}
     report = {name: {"lines": 6, "empty": 0, "too_long": 0} for name in ("train", "valid", "test")}
     (directory / "treatment.json").write_text(json.dumps({"settings": settings, "text": {}, "report": report}))
@@ -52,6 +57,7 @@ def checkpoint(data, *more):
 
 
 def state_of(arguments):
+    wfe_plugin.register()
     config = convert_namespace_to_omegaconf(options.parse_args_and_arch(options.get_training_parser(), arguments))
     torch.manual_seed(0)
     model = tasks.setup_task(config.task).build_model(config.model)

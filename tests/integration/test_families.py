@@ -9,7 +9,7 @@ from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 
 from helpers.families import SIZES, each_family, stock_of, toy_of
 from helpers.literal_search import LiteralSearch
-from helpers.tiny_training import options, prepare
+from helpers.tiny_training import options
 from helpers.toy import estimates, generate, random_model, toy_batch, toy_model, toy_sources, toy_task, words_of
 from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
@@ -291,11 +291,6 @@ TINY = {
     "transformer": ["--encoder-embed-dim", "8", "--decoder-embed-dim", "8"],
     "fconv": ["--encoder-layers", "[(8, 3)]", "--decoder-layers", "[(8, 3)]"],
 }
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("families"))
 
 
 @pytest.mark.parametrize("family", TINY)

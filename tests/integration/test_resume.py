@@ -6,7 +6,7 @@ import weakref
 import pytest
 import torch
 
-from helpers.tiny_training import TINY, options, prepare
+from helpers.tiny_training import TINY, options
 from helpers.toy import toy_sources, toy_task
 from wfe_plugin.cli import generate, train
 
@@ -55,12 +55,11 @@ def test_batches_are_kept_for_the_data_sets_alone():
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def models(data, tmp_path_factory):
     """Three epochs at once, and in two parts, from the same seed."""
-    data = prepare(tmp_path_factory.mktemp("resumed"))
     found = []
     for name, parts in (("whole", ["3"]), ("parts", ["1", "3"])):
-        out = data.parent / name
+        out = tmp_path_factory.mktemp(name) / "model"
         for epochs in parts:
             arguments = options(data, out, "--epochs", epochs, "--threads", "1", "--", "--cpu", *TINY, preset="small")
             assert train.main(arguments) == 0

@@ -11,7 +11,7 @@ from fairseq.models import ARCH_CONFIG_REGISTRY
 
 from helpers import ROOT
 from helpers.table3_models import SIZES, distributions, encode, tiny
-from helpers.tiny_training import options, prepare
+from helpers.tiny_training import options
 from helpers.toy import generate, toy_batch, toy_sources, toy_task
 from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
@@ -98,11 +98,6 @@ TINY = {
     "lvt": ["--embed-dim", "8", "--hidden-size", "8", "--restricted-vocabulary", "10"],
 }
 TABLE3 = [name for name, preset in PRESETS.items() if not preset.takes_wfe]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("table3"))
 
 
 # Each optimizer, and a small one.

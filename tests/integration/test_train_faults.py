@@ -18,11 +18,6 @@ from wfe_plugin.pipeline.record import Progress, read_record
 from wfe_plugin.pipeline.train import planned
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("faults"))
-
-
 def training_of(data, out, *more, preset="small"):
     return planned(train.parse(options(data, out, *more, preset=preset)))
 

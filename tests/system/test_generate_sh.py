@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from helpers import ROOT
-from helpers.tiny_training import TINY, prepare, script_environment
+from helpers.tiny_training import TINY, script_environment
 from wfe_plugin.cli import generate, train
 from wfe_plugin.pipeline.decode import Decoder
 from wfe_plugin.pipeline.treat import Settings, Treatment
@@ -18,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def models(data, tmp_path_factory):
     """Directory with prepared data ("my data"), a model after one epoch and the same without its estimates."""
     directory = tmp_path_factory.mktemp("real run")
-    data, out = prepare(directory), directory / "with wfe"
+    data, out = shutil.copytree(data, directory / "my data"), directory / "with wfe"
     own = ["--data", str(data), "--out", str(out), "--preset", "small", "--epochs", "1", "--threads", "1"]
     assert train.main([*own, "--", "--cpu", *TINY]) == 0
     state = torch.load(out / "checkpoint_best.pt")

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from helpers import ROOT
-from helpers.tiny_training import TINY, options, prepare, script_environment
+from helpers.tiny_training import TINY, options, script_environment
 from wfe_plugin.cli import train
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.training_log import read_parameters
@@ -35,24 +35,28 @@ from wfe_plugin.pipeline.train_options import MANAGED, check_processes
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("real run"))
-
-
 # The paper's training: killed while it runs SGD, and continued.
 
 
 @pytest.fixture(scope="module")
-def killed(data):
+def killed(data, tmp_path_factory):
     """A training of the paper's preset, terminated in its second epoch of SGD or soon after."""
-    out = data.parent / "the model"
+    folder = tmp_path_factory.mktemp("real run")
+    out = folder / "the model"
     # A trap for scripts that import from the working directory.
-    (data.parent / "json.py").write_text("raise SystemExit('imported from the working directory')")
-    command = [str(ROOT / "train.sh"), *options("my data", "the model")]
+    (folder / "json.py").write_text("raise SystemExit('imported from the working directory')")
+    command = [
+        str(ROOT / "train.sh"),
+        "--data",
+        os.path.relpath(data, folder),
+        "--out",
+        "the model",
+        "--preset",
+        "paper",
+    ]
     command += ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
     with subprocess.Popen(
-        command, cwd=data.parent, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=folder, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         told = ""
         for line in process.stdout:
