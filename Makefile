@@ -46,7 +46,7 @@ format: ## sort imports and format everything
 
 test-fast: ## unit tests, in a minute
 	@EXTRAS=dev bash scripts/setup.sh
-	@$(with_venv) python -m pytest tests/unit $(PYTEST_ARGS)
+	@$(with_venv) python -m pytest tests/unit -m 'not slow' $(PYTEST_ARGS)
 
 test: ## all tests (8 minutes on two cores)
 	@EXTRAS=dev bash scripts/setup.sh

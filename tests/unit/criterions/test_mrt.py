@@ -224,6 +224,7 @@ def test_validation_tells_what_beam_search_gives():
     assert not model.training
 
 
+@pytest.mark.slow
 def test_it_lowers_the_risk():
     """A model that knows nothing, three sentences, and no NLL."""
     task = toy_task(WORDS)
