@@ -51,6 +51,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            "wfe-calibrate = wfe_plugin.cli.calibrate:main",
             "wfe-train = wfe_plugin.cli.train:main",
             "wfe-generate = wfe_plugin.cli.generate:main",
             "wfe-export = wfe_plugin.cli.export:main",

@@ -12,12 +12,12 @@ from typing import Callable, Optional
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
-from bad_input_world import ACCEPTED, TEXT, World, clear, make  # noqa: E402
-from helpers.bad_world import TASK  # noqa: E402
-from helpers.tiny_training import TINY, options  # noqa: E402
-from wfe_plugin.cli import train  # noqa: E402
-from wfe_plugin.pipeline.record import RECORD  # noqa: E402
-from wfe_plugin.pipeline.train import planned  # noqa: E402
+from bad_input_world import ACCEPTED, TEXT, World, clear, make
+from helpers.bad_world import TASK
+from helpers.tiny_training import TINY, options
+from wfe_plugin.cli import train
+from wfe_plugin.pipeline.record import RECORD
+from wfe_plugin.pipeline.train import planned
 
 MODULES = {
     "preprocess.sh": "wfe_plugin.pipeline.preprocess",

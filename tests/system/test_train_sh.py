@@ -18,10 +18,9 @@ from helpers.tiny_training import TINY, options, script_environment
 from wfe_plugin.cli import train
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.pipeline import fairseq_train
+from wfe_plugin.pipeline import best_epoch, fairseq_train
 from wfe_plugin.pipeline import train as pipeline_train
 from wfe_plugin.pipeline.base_model import BaseModel
-from wfe_plugin.pipeline import best_epoch
 from wfe_plugin.pipeline.best_epoch import best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run

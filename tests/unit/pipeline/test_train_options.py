@@ -80,7 +80,9 @@ def test_estimators_are_those_of_the_models():
 
 
 def test_presets_use_the_fused_adam():
-    assert not any("adam" in stage.options for preset in PRESETS.values() for stage in (*preset.stages, preset.estimate))
+    assert not any(
+        "adam" in stage.options for preset in PRESETS.values() for stage in (*preset.stages, preset.estimate)
+    )
 
 
 def test_options_of_the_training_stay_with_the_model():
