@@ -1,3 +1,3 @@
-#!/usr/bin/env bash
-# Text pairs to binarised fairseq data. All the work is in wfe_plugin/pipeline/preprocess.py.
-exec "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/scripts/run_main.sh" wfe_plugin.pipeline.preprocess "$@"
+#!/bin/sh
+# Text pairs to binarised fairseq data: wfe-preprocess of this clone.
+exec "$(dirname -- "$(readlink -f -- "$0")")/scripts/run_main.sh" wfe_plugin.cli.preprocess "$@"

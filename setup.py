@@ -51,8 +51,9 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "wfe-calibrate = wfe_plugin.cli.calibrate:main",
+            "wfe-preprocess = wfe_plugin.cli.preprocess:main",
             "wfe-train = wfe_plugin.cli.train:main",
+            "wfe-calibrate = wfe_plugin.cli.calibrate:main",
             "wfe-generate = wfe_plugin.cli.generate:main",
             "wfe-export = wfe_plugin.cli.export:main",
             "wfe-evaluate = wfe_plugin.cli.evaluate:main",
@@ -60,6 +61,7 @@ setup(
             "wfe-experiment = wfe_plugin.cli.experiment:main",
             "wfe-hf-train = wfe_plugin.cli.hf_train:main",
             "wfe-frequencies = wfe_plugin.cli.frequencies:main",
+            "wfe-treat = wfe_plugin.cli.treat:main",
             "wfe-user-dir = wfe_plugin.cli.user_dir:main",
         ]
     },

@@ -61,9 +61,9 @@ def quick(monkeypatch, tmp_path):
         "        file.write('madeupword0000 0\\n' if '--rare' in sys.argv else 'word 1\\n')\n"
     )
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    from wfe_plugin.pipeline import preprocess
+    from wfe_plugin.pipeline import preparation
 
-    monkeypatch.setattr(preprocess, "fairseq_preprocess", lambda: str(script))
+    monkeypatch.setattr(preparation, "fairseq_preprocess", lambda: str(script))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import torch
 import wfe_plugin
 from helpers.bad_world import checkpoint
 from helpers.text_sets import write_sets
-from wfe_plugin.pipeline import preprocess
+from wfe_plugin.cli import preprocess
 
 TEXTS = [
     "Japan's bank -- the \u201cBank of Japan\u201d -- will buy more bonds.",

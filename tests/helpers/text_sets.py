@@ -1,4 +1,4 @@
-"""Plain text for preprocess.sh."""
+"""Plain text for wfe-preprocess."""
 
 from pathlib import Path
 

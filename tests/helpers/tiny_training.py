@@ -5,7 +5,7 @@ import random
 import sys
 from pathlib import Path
 
-from wfe_plugin.pipeline import preprocess
+from wfe_plugin.cli import preprocess
 from wfe_plugin.pipeline.presets import PRESETS
 
 TINY = [
@@ -22,7 +22,7 @@ def script_environment():
 
 
 def write_text(directory, sizes, words="abcdefghij"):
-    """Text pairs in files of `directory`; returns the options that name them to preprocess.sh.
+    """Text pairs in files of `directory`; returns the options that name them to wfe-preprocess.
 
     The summary is every other word.
     """

@@ -19,15 +19,15 @@ import torch
 
 from helpers.bad_world import checkpoint, refused
 from helpers.text_sets import write_sets
-from wfe_plugin.cli import evaluate, frequencies, generate, train
+from wfe_plugin.cli import evaluate, frequencies, generate, preprocess, train, treat
 from wfe_plugin.cli import experiment as experiment_cli
-from wfe_plugin.pipeline import child, preprocess, training, treat
+from wfe_plugin.pipeline import child, training
 from wfe_plugin.pipeline.decode import Decoder
 from wfe_plugin.pipeline.generate import NBEST, SCORES, SUMMARIES
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.train import planned
 
-# What generate.sh checks before it decodes
+# What wfe-generate checks before it decodes
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_broken_record_of_the_treatment(world, tmp_path, capsys, content):
     shutil.copytree("data", tmp_path / "data")
     (tmp_path / "data" / "treatment.json").write_text(content)
     data = str(tmp_path / "data")
-    message = "data: not a data directory made by preprocess.sh (treatment.json: "
+    message = "data: not a data directory made by wfe-preprocess (treatment.json: "
     refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
     refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
     refused(treat.main, ["apply", data], message, capsys)
@@ -271,7 +271,7 @@ def test_a_changed_record_of_the_treatment(world, tmp_path, capsys, keys, value)
     if value is None:
         del part[keys[-1]]
     (data / "treatment.json").write_text(json.dumps(record))
-    message = "data: not a data directory made by preprocess.sh (treatment.json: "
+    message = "data: not a data directory made by wfe-preprocess (treatment.json: "
     refused(generate.main, ["--model", "good.pt", "--data", str(data), "--out", "out"], message, capsys)
     told = refused(train.main, ["--data", str(data), "--out", "out", "--preset", "small"], message, capsys)
     assert (keys[-1] if keys[-1] != "test" else "lines") in told
@@ -284,7 +284,7 @@ def test_binarised_sets_that_were_cut_short(world, tmp_path, capsys, suffix, kep
     for split in ("train", "test"):
         os.truncate(tmp_path / "data" / f"{split}.source-target.target.{suffix}", kept)
     data = str(tmp_path / "data")
-    message = "source-target.target: missing, damaged or cut short: please run preprocess.sh again"
+    message = "source-target.target: missing, damaged or cut short: please run wfe-preprocess again"
     refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
     refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
 

@@ -12,13 +12,13 @@ import pytest
 
 from helpers.experiment_stubs import write
 from wfe_plugin.cli import experiment as cli
+from wfe_plugin.cli.common import in_words
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment import commands
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.steps import Step
 from wfe_plugin.experiment.trainings import Trainings
-from wfe_plugin.pipeline.errors import told
 
 PARSERS = cli.parsers  # the lab has others
 
@@ -300,7 +300,7 @@ def test_commands_that_outlive_a_killed_run_keep_the_next_one_away(tmp_path):
 def test_full_disks_name_the_file(lab, tmp_path, capsys):
     with pytest.raises(OSError) as full:
         run_all([Command("x", ["wfe-train"], Path("/dev/full"))])
-    assert told(full.value) == "/dev/full: No space left on device"
+    assert in_words(full.value) == "/dev/full: No space left on device"
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "cats.md.tmp").symlink_to("/dev/full")
     assert lab.run() == 1

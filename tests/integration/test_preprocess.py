@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 
 from helpers import ROOT
 from helpers.text_sets import WORDS, write_sets
-from wfe_plugin.pipeline import data_directory, preprocess, treat
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines, open_text, read_pairs
+from wfe_plugin.cli import preprocess
+from wfe_plugin.cli import treat as treat_cli
+from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline import data_directory, preparation, treat
+from wfe_plugin.pipeline import preprocess as preprocessing
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, clean_lines, open_text, read_pairs
 from wfe_plugin.pipeline.treat import Settings, Treatment
 
 
@@ -58,14 +62,14 @@ def test_lines_are_cleaned(data, expected, tmp_path):
     ],
 )
 def test_bad_text_is_refused_with_file_and_line(data, message, tmp_path):
-    with pytest.raises(TextError, match=message):
+    with pytest.raises(UserError, match=message):
         lines_of(data, tmp_path)
 
 
 def test_missing_file_and_directory_are_refused(tmp_path):
-    with pytest.raises(TextError, match="nothing: No such file"):
+    with pytest.raises(UserError, match="nothing: No such file"):
         open_text(str(tmp_path / "nothing"))
-    with pytest.raises(TextError, match="Is a directory"):
+    with pytest.raises(UserError, match="Is a directory"):
         open_text(str(tmp_path))
 
 
@@ -84,7 +88,7 @@ def test_pairs_need_partners(tmp_path):
     Path(long).write_text("a\nb\nc\nd\n")
     Path(short).write_text("a\nb\n")
     for files in ((long, short), (short, long)):
-        with pytest.raises(TextError, match=r"long:3: no partner line: .*long has 4 lines, .*short has 2"):
+        with pytest.raises(UserError, match=r"long:3: no partner line: .*long has 4 lines, .*short has 2"):
             list(read_pairs(*files))
 
 
@@ -92,7 +96,7 @@ def test_only_blank_lines_are_refused(tmp_path):
     text, blank = str(tmp_path / "text"), str(tmp_path / "blank")
     Path(text).write_text("a\nb\n")
     Path(blank).write_text("\n \t\n")
-    with pytest.raises(TextError, match="blank: all of its 2 lines are blank"):
+    with pytest.raises(UserError, match="blank: all of its 2 lines are blank"):
         list(read_pairs(text, blank))
 
 
@@ -209,7 +213,7 @@ def test_new_text_uses_only_pieces_of_the_training_text(quick, tmp_path):
 
 
 def test_workers_change_nothing(quick, tmp_path, monkeypatch):
-    monkeypatch.setattr(preprocess, "CHUNK", 7)
+    monkeypatch.setattr(preparation, "CHUNK", 7)
     data = write_sets(tmp_path / "data")
     for workers in ("1", "3"):
         assert (
@@ -268,7 +272,7 @@ def test_overwrite_spares_what_others_wrote(quick, tmp_path, capsys, name):
     assert preprocess.main(options(data, out, "--overwrite")) == 1
     told = capsys.readouterr().err
     assert (
-        f"{out / name.split('/checkpoint')[0]}: not written by preprocess.sh, and --overwrite would delete it" in told
+        f"{out / name.split('/checkpoint')[0]}: not written by wfe-preprocess, and --overwrite would delete it" in told
     )
     assert kept.read_text() == "precious" and Treatment.load(out).settings.bpe == "joint"
     kept.unlink()
@@ -314,14 +318,14 @@ def test_a_replacement_that_was_killed(quick, tmp_path, capsys):
 
 def test_another_run_that_is_faster_is_not_replaced(quick, tmp_path, capsys, monkeypatch):
     data, out = write_sets(tmp_path / "data"), tmp_path / "out"
-    run = preprocess.Preparation.run
+    run = preparation.Preparation.run
 
-    def overtaken(preparation, extra):
-        monkeypatch.setattr(preprocess.Preparation, "run", run)
-        run(preparation, extra)
+    def overtaken(overtaken_one):
+        monkeypatch.setattr(preparation.Preparation, "run", run)
+        run(overtaken_one)
         assert preprocess.main(options(data, out, "--lowercase")) == 0
 
-    monkeypatch.setattr(preprocess.Preparation, "run", overtaken)
+    monkeypatch.setattr(preparation.Preparation, "run", overtaken)
     assert preprocess.main(options(data, out)) == 1
     assert "lowercase: True there, False wanted" in capsys.readouterr().err
     assert Treatment.load(out).settings.lowercase
@@ -338,7 +342,7 @@ def test_the_output_may_be_a_link(quick, tmp_path, capsys, monkeypatch):
         assert preprocess.main(options(data, link)) == 0
         assert link.is_symlink() and (tmp_path / target / "treatment.json").exists()
     (tmp_path / "circle").symlink_to("circle")
-    monkeypatch.setattr(preprocess, "Preparation", None)  # all that follows is refused before
+    monkeypatch.setattr(preprocessing, "Preparation", None)  # all that follows is refused before
     assert preprocess.main(options(data, tmp_path / "circle")) == 1
     assert "circle: Too many levels of symbolic links" in capsys.readouterr().err
     (tmp_path / "a,b").mkdir()
@@ -365,7 +369,7 @@ def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
 def test_a_directory_of_something_else_is_never_touched(quick, tmp_path, capsys):
     data = write_sets(tmp_path / "data")
     assert preprocess.main(options(data, data, "--overwrite")) == 1
-    assert "was not made by preprocess.sh" in capsys.readouterr().err
+    assert "was not made by wfe-preprocess" in capsys.readouterr().err
     assert (data / "train.article").exists()
 
 
@@ -455,7 +459,7 @@ def test_vocabulary_has_no_padding_when_asked_through(real):
 
 
 def test_treat_on_the_command_line(real):
-    run = [sys.executable, "-m", "wfe_plugin.pipeline.treat"]
+    run = [sys.executable, "-m", "wfe_plugin.cli.treat"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     text = "The bank\u2019s 12 bonds.\n\nBuy more!\n"
 
@@ -474,7 +478,7 @@ def test_treat_on_the_command_line(real):
     [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
 )
 def test_treated_text_is_utf8_in_any_locale(real, environment):
-    command = [sys.executable, "-m", "wfe_plugin.pipeline.treat", "plain", str(real[2])]
+    command = [sys.executable, "-m", "wfe_plugin.cli.treat", "plain", str(real[2])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run(command, input="caf\u00e9\n".encode(), env=environment, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "caf\u00e9\n".encode(), b"")
@@ -483,8 +487,8 @@ def test_treated_text_is_utf8_in_any_locale(real, environment):
 @pytest.mark.parametrize("name", ["input", "output"])
 def test_treat_without_streams(real, monkeypatch, capsys, name):
     monkeypatch.setattr(sys, "stdin" if name == "input" else "stdout", None)
-    assert treat.main(["apply", str(real[2])]) == 1
-    assert capsys.readouterr().err == f"treat: error: standard {name}: is closed\n"
+    assert treat_cli.main(["apply", str(real[2])]) == 1
+    assert capsys.readouterr().err == f"wfe-treat: error: standard {name}: is closed\n"
 
 
 def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
@@ -493,4 +497,4 @@ def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(sys, "stdout", full)
         assert preprocess.main(options(data, tmp_path / "out")) == 1
         full.flush()  # as when Python ends
-    assert capsys.readouterr().err == "preprocess: error: standard output: No space left on device\n"
+    assert capsys.readouterr().err == "wfe-preprocess: error: standard output: No space left on device\n"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import rouge_perl
-from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import MEASURES, METRICS
 
@@ -269,7 +269,7 @@ def test_without_perl_python_takes_over_and_says_so(monkeypatch, fresh_obstacle,
     result = rouge(["a b"], [["a b"]])
     assert "Python implementation" in result.implementation
     assert "perl is not on the PATH" in result.note
-    with pytest.raises(EvaluationError, match="perl is not on the PATH; install"):
+    with pytest.raises(UserError, match="perl is not on the PATH; install"):
         rouge(["a b"], [["a b"]], implementation="perl")
 
 
@@ -293,5 +293,5 @@ def test_with_perl_auto_means_perl():
 @needs_perl
 def test_a_failing_script_is_reported(monkeypatch):
     monkeypatch.setattr(rouge_perl.perl_cmd, "ROUGE_EXEC", "no-such-script.pl")
-    with pytest.raises(EvaluationError, match="script failed.*Python implementation.*no-such-script"):
+    with pytest.raises(UserError, match="script failed.*Python implementation.*no-such-script"):
         rouge(["a"], [["a"]], implementation="perl")

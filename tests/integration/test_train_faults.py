@@ -225,5 +225,5 @@ def test_a_closed_pipe_is_not_blamed_on_the_log(data, tmp_path, monkeypatch, cap
 
 def test_a_colon_in_the_name_of_a_model_is_refused(data, tmp_path, capsys):
     assert train.main(options(data, tmp_path / "a:b", preset="small")) == 1
-    assert "a:b: generate.sh would take ':' for a separator" in capsys.readouterr().err
+    assert "a:b: wfe-generate would take ':' for a separator" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []

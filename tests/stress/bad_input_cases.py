@@ -20,10 +20,10 @@ from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.train import planned
 
 MODULES = {
-    "preprocess.sh": "wfe_plugin.pipeline.preprocess",
+    "preprocess.sh": "wfe_plugin.cli.preprocess",
     "train.sh": "wfe_plugin.cli.train",
-    "generate.sh": "wfe_plugin.pipeline.generate",
-    "treat": "wfe_plugin.pipeline.treat",
+    "generate.sh": "wfe_plugin.cli.generate",
+    "treat": "wfe_plugin.cli.treat",
     "wfe-evaluate": "wfe_plugin.cli.evaluate",
     "wfe-experiment": "wfe_plugin.cli.experiment",
     "wfe-frequencies": "wfe_plugin.cli.frequencies",
@@ -53,7 +53,7 @@ def text_cases(w: World):
         path = w.bad / kind
         user = kind == "unreadable"
         fault = None if kind in ACCEPTED else str(path)
-        # preprocess.sh: each place that takes a file
+        # wfe-preprocess: each place that takes a file
         sides = {"source": (path, good), "target": (good, path)}
         for place in ("train", "valid", "test"):
             for side, files in sides.items():
@@ -65,7 +65,7 @@ def text_cases(w: World):
                 yield Case(
                     "preprocess.sh", f"{place} {side} {kind}", [*arguments, "--out", out], told, out=out, as_user=user
                 )
-        # generate.sh; blank lines have blank summaries, and any number of lines is right
+        # wfe-generate; blank lines have blank summaries, and any number of lines is right
         out = w.open / "new"
         told = None if kind in ("blank", "short") else fault
         arguments = ["--model", w.model, "--out", out, "--threads", 1, "--input"]

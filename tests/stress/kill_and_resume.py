@@ -8,7 +8,7 @@ written, around the switch from Adam to SGD and at any moment, then continued, s
 each. In the end the models, validation scores, outputs and their scores must be those of an
 undisturbed training, to the last bit. Likewise for trainings of other kinds (--further-kills:
 an estimate on top of a model, minimum risk training, a Transformer, unlikelihood with a choice by
-ROUGE), for preprocess.sh and for wfe-experiment.
+ROUGE), for wfe-preprocess and for wfe-experiment.
 
 With --forked, the scripts are started as forks of this process, which saves loading
 torch and fairseq some hundred times. All but the shell scripts themselves is as it is otherwise.
@@ -35,7 +35,7 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 from helpers import ROOT
 from helpers.tiny_training import TINY, options, script_environment, write_text
 from results import check, compare_trainings, counts, experiment, experiment_results, tree
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.errors import UserError
 
 EPOCHS = 8
 SWITCH = 5  # the last epoch of Adam in the paper's preset
@@ -135,7 +135,7 @@ def run_forked(command, name, on_line, threads=None, inherit=()):
         for line in lines:
             on_line(line.rstrip("\n"))
     if fork.wait():
-        raise PipelineError(f"{name} failed (exit status {fork.status})")
+        raise UserError(f"{name} failed (exit status {fork.status})")
 
 
 def start_by_fork():
@@ -247,7 +247,7 @@ class Trainings:
     name: str
     data: Path
     preset: str
-    own: list  # options of train.sh
+    own: list  # options of wfe-train
     fairseq: list = field(default_factory=lambda: TINY)
 
     def command(self, out):
@@ -303,7 +303,7 @@ def kill_trainings(kills, folder, rng, trainings):
         counts["trainings continued to their end"] += 1
 
 
-# preprocess.sh
+# wfe-preprocess
 
 
 def preprocess_and_kill(kills, folder, rng):

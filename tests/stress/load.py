@@ -1,10 +1,10 @@
-"""Many sentences through generate.sh and fairseq-interactive, which must not grow with them.
+"""Many sentences through wfe-generate and fairseq-interactive, which must not grow with them.
 
     python tests/stress/load.py [--sentences 100000] [--lines 10000] [--beam 2]
 
-A tiny model summarizes so many sentences with generate.sh; then fairseq-interactive is given so
+A tiny model summarizes so many sentences with wfe-generate; then fairseq-interactive is given so
 many lines, one after the other, and must answer each before it gets the next. Printed is how
-much memory the processes have, as the work goes on. The decoder must stay as it is. generate.sh
+much memory the processes have, as the work goes on. The decoder must stay as it is. wfe-generate
 itself keeps the summaries until it writes them: a few hundred bytes for each.
 """
 
@@ -27,7 +27,7 @@ from wfe_plugin.pipeline.child import fairseq_command
 WORDS = "abcdefghij"
 # Of the memory at 30 % of the work, so that caches are filled: what may be added until the end.
 TOLERANCE = 0.05
-KILOBYTES_A_SENTENCE = 2  # that generate.sh may keep
+KILOBYTES_A_SENTENCE = 2  # that wfe-generate may keep
 
 
 def megabytes(pid: int) -> float:

@@ -50,7 +50,7 @@ def compare_trainings(expected, found):
 
 
 def outcome(out):
-    """What train.sh noted in the end, but for how long it took."""
+    """What wfe-train noted in the end, but for how long it took."""
     finished = json.loads((out / "training.json").read_text())["finished"]
     del finished["seconds"], finished["progress"]["clock"]
     return finished

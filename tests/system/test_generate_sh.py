@@ -142,7 +142,7 @@ def test_output_is_undone(models, tmp_path, monkeypatch):
         (["--model", "my data"], "my data: holds no checkpoint_best.pt"),
         (["--model", "test.article"], "test.article: the checkpoint cannot be loaded"),
         (["--model", "with wfe", "--split", "test7"], "has no set 'test7', but: train, valid, test"),
-        (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by preprocess.sh"),
+        (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by wfe-preprocess"),
         (["--model", "with wfe", "--input", "nothing.txt"], "nothing.txt: No such file"),
         (["--model", "with wfe", "--input", "latin1.txt"], "latin1.txt:2: not UTF-8"),
         (

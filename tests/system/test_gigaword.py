@@ -147,6 +147,6 @@ def test_scores_that_are_missing_or_damaged(tmp_path):
         path.write_text(content)
         done = run_table(tmp_path, 5)
         assert done.returncode == 1
-        assert done.stderr == f"table.py: {path}: no scores of generate.sh; remove it, and run.sh makes it again\n"
+        assert done.stderr == f"table.py: {path}: no scores of wfe-generate; remove it, and run.sh makes it again\n"
     done = run_table()
     assert done.returncode == 2 and "usage: table.py" in done.stderr and "Traceback" not in done.stderr

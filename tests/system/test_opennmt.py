@@ -74,7 +74,7 @@ def test_best_checkpoint_is_the_earliest_of_the_lowest_perplexity():
 
 @pytest.fixture
 def prepared(tmp_path):
-    """A directory as preprocess.sh makes it: BPE that joins "t h" only, and all letters known."""
+    """A directory as wfe-preprocess makes it: BPE that joins "t h" only, and all letters known."""
     letters = "a b c d e f g h i j k l m n o p q r s t u v w x y z".split()
     pieces = [*letters, *(f"{letter}@@" for letter in letters), "th", "th@@", "."]
     settings = dict(tokenize=True, unk=False, lowercase=True, digits=False, bpe="joint", merges=1)

@@ -45,7 +45,7 @@ def test_two_processes_train_as_one(tmp_path):
 
 
 def processes_of(out):
-    """Those that train a model in this directory, train.sh itself included."""
+    """Those that train a model in this directory, wfe-train itself included."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -212,7 +212,7 @@ def test_starts_that_cannot_be_meant_are_refused(data, tmp_path, capsys, wrong, 
 def test_a_model_without_a_record_cannot_be_trained_further(data, tmp_path, capsys):
     (tmp_path / "model.pt").touch()
     assert train.main(options(data, tmp_path / "new", "--from", str(tmp_path / "model.pt"), preset="mrt")) == 1
-    assert "training.json is missing: name a model that train.sh made" in capsys.readouterr().err
+    assert "training.json is missing: name a model that wfe-train made" in capsys.readouterr().err
 
 
 def test_after_a_failed_start_the_right_options_may_follow(data, tmp_path, capsys):
@@ -415,7 +415,7 @@ def test_missing_data(tmp_path, data, capsys):
     assert "nowhere: no such directory" in message(tmp_path / "nowhere")
     broken = tmp_path / "broken"
     broken.mkdir()
-    assert "not a data directory made by preprocess.sh" in message(broken)
+    assert "not a data directory made by wfe-preprocess" in message(broken)
     (broken / "treatment.json").write_text((data / "treatment.json").read_text())
     assert "dict.source.txt is missing" in message(broken)
     for side in ("source", "target"):
@@ -426,7 +426,7 @@ def test_missing_data(tmp_path, data, capsys):
 def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("mine")
     assert train.main(options(data, tmp_path)) == 1
-    assert "was not made by train.sh" in capsys.readouterr().err
+    assert "was not made by wfe-train" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
@@ -455,13 +455,13 @@ def test_wrong_options_are_explained(arguments, message, capsys):
 def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
     with pytest.raises(SystemExit):
         train.main(options(data, tmp_path, "--", option, "1"))
-    assert f"{option} after --: train.sh sets this itself" in capsys.readouterr().err
+    assert f"{option} after --: wfe-train sets this itself" in capsys.readouterr().err
 
 
 def test_options_with_similar_names_pass():
-    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], MANAGED, "train.sh")
+    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], MANAGED, "wfe-train")
     with pytest.raises(UserError):
-        refuse_managed(["--max-epoch=5"], MANAGED, "train.sh")
+        refuse_managed(["--max-epoch=5"], MANAGED, "wfe-train")
 
 
 def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):

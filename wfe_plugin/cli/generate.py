@@ -32,7 +32,7 @@ of an over-long text is summarized.
 
 A binarised set is scored against its own summaries (DIR/text/SPLIT.target) unless other
 references are named. References count as they are; treated as the data were, they come from
-  python -m wfe_plugin.pipeline.treat plain DIR < raw.txt
+  wfe-treat plain DIR < raw.txt
 
 Other ways to avoid repetition, with any --decoding, after --:
   --no-repeat-ngram-size N           no sequence of N words twice

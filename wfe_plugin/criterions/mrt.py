@@ -25,7 +25,7 @@ from wfe_plugin.method.bound import LEAST_LOG_GATE
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
-# Of validation, which is to tell what decoding would give; as generate.sh has it.
+# Of validation, which is to tell what decoding would give; as wfe-generate has it.
 VALIDATION_BEAM = 5
 VALIDATION_LENGTH = 200
 

@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 20  # for a process that was asked to end
 
 ROOT = Path(wfe_plugin.__file__).resolve().parent.parent  # what wfe_plugin is imported from
 MODULES = {
-    "wfe-preprocess": "wfe_plugin.pipeline.preprocess",
+    "wfe-preprocess": "wfe_plugin.cli.preprocess",
     "wfe-train": "wfe_plugin.cli.train",
     "worker": "wfe_plugin.experiment.worker",
 }

@@ -15,7 +15,7 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """Prints what train.sh says of each epoch of each training."""
+    """Prints what wfe-train says of each epoch of each training."""
 
     _epoch = re.compile(r"^train: (epoch \d+: .*)$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Training curves, from the log that train.sh keeps beside the model."""
+"""Training curves, from the log that wfe-train keeps beside the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained model that another training starts from: train.sh --add-wfe and --from."""
+"""A trained model that another training starts from: wfe-train --add-wfe and --from."""
 
 import os
 from pathlib import Path
@@ -13,9 +13,9 @@ from wfe_plugin.pipeline.text import sha256
 
 
 class BaseModel:
-    """The model that an option of train.sh names: a directory that it made, or a checkpoint.
+    """The model that an option of wfe-train names: a directory that it made, or a checkpoint.
 
-    `settings` are those that it was trained with; None if train.sh knows nothing of it.
+    `settings` are those that it was trained with; None if wfe-train knows nothing of it.
     """
 
     def __init__(self, option: str, name: str):
@@ -46,13 +46,13 @@ class BaseModel:
         return checkpoints.clock(checkpoints.load(self.checkpoint))
 
     def epochs(self) -> int:
-        """How many it was trained for; 0 if train.sh knows nothing of it."""
+        """How many it was trained for; 0 if wfe-train knows nothing of it."""
         record = self.checkpoint.with_name(RECORD)
         return read_record(record)["finished"]["progress"]["last"] if self.settings else 0
 
     @property
     def preset(self) -> Optional[str]:
-        """Whose model it is; None if train.sh knows nothing of it."""
+        """Whose model it is; None if wfe-train knows nothing of it."""
         return self.settings and self.settings.get("model_preset", self.settings["preset"])
 
     def identity(self) -> str:
@@ -84,7 +84,7 @@ class BaseModel:
         """
         settings = self.settings
         if settings is None:
-            self.refuse(f"{self.checkpoint.with_name(RECORD)} is missing: name a model that train.sh made")
+            self.refuse(f"{self.checkpoint.with_name(RECORD)} is missing: name a model that wfe-train made")
         if "model_options" in settings:
             return {
                 key: settings[key]

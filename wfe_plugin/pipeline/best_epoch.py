@@ -1,4 +1,4 @@
-"""The best epoch of a training by ROUGE on the validation set: train.sh --best-by rouge."""
+"""The best epoch of a training by ROUGE on the validation set: wfe-train --best-by rouge."""
 
 from __future__ import annotations
 

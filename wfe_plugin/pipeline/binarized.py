@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairseq.data.data_utils import load_indexed_dataset
 
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.treat import SIDES
 
 
@@ -20,4 +20,4 @@ def check_set(directory: Path, split: str) -> None:
         except Exception:  # whatever numpy, struct and mmap make of it
             whole = False
         if not whole:
-            raise PipelineError(f"{prefix}: missing, damaged or cut short: please run preprocess.sh again")
+            raise UserError(f"{prefix}: missing, damaged or cut short: please run wfe-preprocess again")

@@ -13,7 +13,6 @@ from fairseq import checkpoint_utils
 
 import wfe_plugin
 from wfe_plugin.errors import UserError
-from wfe_plugin.pipeline.errors import PipelineError
 
 BEST = "checkpoint_best.pt"
 WEIGHTS = "weights:"  # how a digest of weights begins
@@ -41,14 +40,14 @@ def load(path, for_fairseq: bool = False) -> dict:
     except UserError:
         raise
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
-        raise PipelineError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
+        raise UserError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
     if (
         not isinstance(state, dict)
         or not isinstance(state.get("cfg"), Mapping)
         or not isinstance(state.get("model"), dict)
         or not all(isinstance(name, str) for name in state["model"])
     ):
-        raise PipelineError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
+        raise UserError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
     checkpoint_options.check_options(state, path)
     return state
 
@@ -72,10 +71,10 @@ def finished_epochs(directory: Path) -> list[Epoch]:
             continue
         try:
             epoch = read_epoch(path)
-        except PipelineError as error:
+        except UserError as error:
             if path.name == BEST:  # which is written anew in the end
                 continue
-            raise PipelineError(f"{error}. Without this file, the training goes on from the others") from None
+            raise UserError(f"{error}. Without this file, the training goes on from the others") from None
         epochs.setdefault(epoch.number, epoch)
     return [epochs[number] for number in sorted(epochs)]
 
@@ -87,7 +86,7 @@ def read_epoch(path: Path) -> Epoch:
         following = state["train_iterator"]["epoch"]
         return Epoch(int(following) - 1, path, float(state["val_loss"]), clock(checkpoint))
     except (KeyError, TypeError, ValueError):
-        raise PipelineError(f"{path}: tells no epoch or no validation score: was it made by train.sh?") from None
+        raise UserError(f"{path}: tells no epoch or no validation score: was it made by wfe-train?") from None
 
 
 def clock(checkpoint: dict) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, Optional
 
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.errors import UserError
 
 OUT_OF_MEMORY = ": is there enough memory?"
 ROOT = Path(os.path.abspath(__file__)).parents[2]  # what wfe_plugin is imported from
@@ -65,7 +65,7 @@ def run(
             child.terminate()
             raise
     if child.returncode:
-        raise PipelineError(failure(name, child.returncode, "".join(last_lines)))
+        raise UserError(failure(name, child.returncode, "".join(last_lines)))
 
 
 def failure(name: str, status: int, output: str) -> str:

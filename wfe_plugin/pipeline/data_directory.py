@@ -1,14 +1,14 @@
-"""The directory that preprocess.sh makes: what may stand in its place, and how it gets there."""
+"""The directory that wfe-preprocess makes: what may stand in its place, and how it gets there."""
 
 import json
 import re
 import shutil
 from pathlib import Path
 
-from wfe_plugin.pipeline.text import TextError
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES
 
-# What preprocess.sh writes, or fairseq-preprocess for it, also with other options.
+# What wfe-preprocess writes, or fairseq-preprocess for it, also with other options.
 _SIDE = "|".join(SIDES)
 _WRITTEN = re.compile(
     rf"{re.escape(SETTINGS_FILE)}|preprocess\.log|dict\.({_SIDE})\.txt|alignment\.{'-'.join(SIDES)}\.txt"
@@ -33,9 +33,9 @@ def already_done(out: Path, description: dict, overwrite: bool) -> bool:
         ]
     except (OSError, ValueError, KeyError, AttributeError):
         # Also with --overwrite: this may be the user's home directory.
-        raise TextError(f"{out}: exists and was not made by preprocess.sh; please choose another --out") from None
+        raise UserError(f"{out}: exists and was not made by wfe-preprocess; please choose another --out") from None
     if changes and not overwrite:
-        raise TextError(
+        raise UserError(
             "\n".join(
                 [f"{out}: was prepared from other text or with other settings:"]
                 + changes
@@ -51,8 +51,8 @@ def refuse_what_others_wrote(out: Path) -> None:
     """--overwrite would delete it: perhaps a model that was put there."""
     for path in sorted(out.rglob("*")):
         if not _WRITTEN.fullmatch(path.relative_to(out).as_posix()):
-            raise TextError(
-                f"{path}: not written by preprocess.sh, and --overwrite would delete it: "
+            raise UserError(
+                f"{path}: not written by wfe-preprocess, and --overwrite would delete it: "
                 "move it elsewhere, or choose another --out"
             )
 

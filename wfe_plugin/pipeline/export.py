@@ -141,7 +141,7 @@ Summarizer("DIR").summarize(["..."])
 
 fairseq's own commands take the directory as data and DIR/model.pt as `--path`, with
 `--user-dir "$(wfe-user-dir)" --task summarization_wfe`; their input must be treated first
-(`python -m wfe_plugin.pipeline.treat apply DIR`).
+(`wfe-treat apply DIR`).
 """
 
 

@@ -28,7 +28,7 @@ def command(training: Training, progress: Progress, last: Path | None) -> list[s
     words += ["--batch-size", str(training.preset.batch_size // options.processes), "--seed", str(options.seed)]
     for side, length in training.data.lengths.items():
         words += [f"--max-{side}-positions", str(length)]
-    words += ["--skip-invalid-size-inputs-valid-test"]  # preprocess.sh has reported them
+    words += ["--skip-invalid-size-inputs-valid-test"]  # wfe-preprocess has reported them
     words += ["--save-dir", str(training.out), "--no-last-checkpoints"]
     words += ["--max-epoch", str(last_epoch(training, progress)), "--patience", str(options.patience)]
     words += ["--best-checkpoint-metric", metric(training)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.errors import UserError
 
 SHORT_FORMS = {"-s": "--source-lang", "-t": "--target-lang"}  # of fairseq's options; a value may follow at once
 
@@ -66,4 +66,4 @@ def refuse_managed(extra: Sequence[str], managed: Sequence[str], script: str) ->
         if name in managed or len(name) > 4 and any(option.startswith(name) for option in managed):
             own = next((OWN_NAMES[option] for option in OWN_NAMES if option.startswith(name)), None)
             instead = f"give it {own}, before --" if own else f"see {script} --help"
-            raise PipelineError(f"{name} after --: {script} sets this itself; {instead}")
+            raise UserError(f"{name} after --: {script} sets this itself; {instead}")

@@ -1,4 +1,4 @@
-"""The directory that preprocess.sh has made, as a training sees it."""
+"""The directory that wfe-preprocess has made, as a training sees it."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment
 class PreparedData:
     """Binarised training and validation sets with their vocabularies, all there.
 
-    `identity` changes with what preprocess.sh was told and given; `pairs` counts the training set.
+    `identity` changes with what wfe-preprocess was told and given; `pairs` counts the training set.
     """
 
     def __init__(self, name: str):
@@ -28,7 +28,7 @@ class PreparedData:
         self.lengths = {side: content["settings"][f"{side}_max_length"] + 1 for side in SIDES}
 
     def read(self) -> dict:
-        """What preprocess.sh noted; raises if anything is missing."""
+        """What wfe-preprocess noted; raises if anything is missing."""
         directory = self.directory
         if not directory.is_dir():
             raise UserError(f"{directory}: no such directory")
@@ -37,10 +37,10 @@ class PreparedData:
         Treatment.load(directory)
         for side in SIDES:
             if not (directory / f"dict.{side}.txt").is_file():
-                raise UserError(f"{directory}: dict.{side}.txt is missing: run preprocess.sh again")
+                raise UserError(f"{directory}: dict.{side}.txt is missing: run wfe-preprocess again")
         for split in ("train", "valid"):
             if not any(directory.glob(f"{split}.{'-'.join(SIDES)}.*")):
-                raise UserError(f"{directory}: holds no binarised {split} set: run preprocess.sh again")
+                raise UserError(f"{directory}: holds no binarised {split} set: run wfe-preprocess again")
             check_set(directory, split)
         return json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
 

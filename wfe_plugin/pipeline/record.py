@@ -1,4 +1,4 @@
-"""What train.sh notes of a training, and how far it is."""
+"""What wfe-train notes of a training, and how far it is."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ def note_calibration(checkpoint: Path, calibration: str) -> None:
 
 
 def check_settings(settings: dict) -> None:
-    """Raise if they are not what train.sh has written."""
+    """Raise if they are not what wfe-train has written."""
     PRESETS[settings["preset"]]
     same_type(settings["data"], "")
     same_type(settings["baseline"], True)
@@ -96,7 +96,7 @@ def vocabularies(data: Path) -> dict[str, str]:
 
 
 def data_identity(prepared: dict) -> str:
-    """Changes with what preprocess.sh was told and given."""
+    """Changes with what wfe-preprocess was told and given."""
     content = json.dumps([prepared["settings"], prepared["text"]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 

@@ -8,8 +8,6 @@ from typing import BinaryIO
 from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import named
 
-TextError = UserError  # unusable input; the message names the file and, where there is one, the line
-
 # A line this long is a file without line breaks, not a sentence; BPE on it would take minutes.
 MAX_CHARACTERS = 20_000
 
@@ -26,13 +24,13 @@ def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """
     for number, raw in enumerate(_raw_lines(stream, name), start=1):
         if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise TextError(f"{name}:1: looks like UTF-16; please convert the file to UTF-8")
+            raise UserError(f"{name}:1: looks like UTF-16; please convert the file to UTF-8")
         if b"\0" in raw:
-            raise TextError(f"{name}:{number}: contains a NUL byte: is this a text file?")
+            raise UserError(f"{name}:{number}: contains a NUL byte: is this a text file?")
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise TextError(
+            raise UserError(
                 f"{name}:{number}: not UTF-8 (byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line)"
             ) from None
         yield clean(line)
@@ -49,22 +47,22 @@ def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def open_text(path: str) -> BinaryIO:
-    """Open `path` for `clean_lines`, turning every failure into a TextError."""
+    """Open `path` for `clean_lines`, turning every failure into a UserError."""
     try:
         stream = open(path, "rb")
         first = stream.peek(1)
     except OSError as error:
-        raise TextError(f"{path}: {error.strerror or error}") from None
+        raise UserError(f"{path}: {error.strerror or error}") from None
     if not first:
         stream.close()
-        raise TextError(f"{path}: the file is empty")
+        raise UserError(f"{path}: the file is empty")
     return stream
 
 
 def refuse_pipe(path: str) -> None:
     """For what is read twice. What the shell makes of <(...) is a pipe, too."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise TextError(f"{path}: can be read only once; write it to a file first")
+        raise UserError(f"{path}: can be read only once; write it to a file first")
 
 
 def read_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
@@ -83,13 +81,13 @@ def read_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
         if pair != [None, None]:
             longer = 1 if pair[0] is None else 0
             rest = 1 + sum(1 for _ in sides[longer])
-            raise TextError(
+            raise UserError(
                 f"{paths[longer]}:{count + 1}: no partner line: {paths[longer]} has {count + rest} lines, "
                 f"{paths[1 - longer]} has {count}"
             )
     for path, any_text in zip(paths, seen):
         if not any_text:
-            raise TextError(f"{path}: all of its {count} lines are blank")
+            raise UserError(f"{path}: all of its {count} lines are blank")
 
 
 def sha256(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Training for so many minutes, in whole epochs: train.sh --minutes."""
+"""Training for so many minutes, in whole epochs: wfe-train --minutes."""
 
 from functools import wraps
 from typing import Callable, NamedTuple, Optional

@@ -131,7 +131,7 @@ class TrainOptions:
         if preset.batch_size % self.processes:
             raise UserError(f"the batch of {preset.batch_size} cannot be shared by {self.processes} processes")
         managed = MANAGED + (STAGED if len(preset.stages) > 1 else [])
-        refuse_managed(self.fairseq_options, managed, "train.sh")
+        refuse_managed(self.fairseq_options, managed, "wfe-train")
 
     def completed(self, preset: str) -> "TrainOptions":
         """The same with this preset, and with its values where none are given."""
@@ -168,7 +168,7 @@ def check_processes(options: TrainOptions) -> None:
         if started.isdigit() and int(started) > at_most:
             raise UserError(
                 f"{program} or a job system has started this process as one of several ({variable} is {started}): "
-                "each would train a model of its own. Start train.sh once on each machine; with --gpus and "
+                "each would train a model of its own. Start wfe-train once on each machine; with --gpus and "
                 "--machines it starts the processes itself"
             )
     for option in HALF_PRECISION:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Optional
 
-from wfe_plugin.pipeline.errors import PipelineError
+from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.text import sha256
 from wfe_plugin.pipeline.treat import SIDES
@@ -25,7 +25,7 @@ def data_directory(checkpoint: dict) -> Optional[Path]:
 def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
     """As far as it can be known: other words of the same number would give nonsense without an error.
 
-    `trained_on` may have been prepared anew since, with other words; train.sh has noted which they were.
+    `trained_on` may have been prepared anew since, with other words; wfe-train has noted which they were.
     """
     recorded = recorded_vocabularies(model)
     for side in SIDES:
@@ -37,14 +37,14 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
         else:
             same = not own.is_file() or own.read_bytes() == given.read_bytes()
         if not same:
-            raise PipelineError(
+            raise UserError(
                 f"{given}: not the vocabulary that {model} was trained with (on {trained_on}). Prepare the data "
-                "with that one: preprocess.sh ... -- --srcdict FILE --tgtdict FILE, the dict files of what it was trained on"
+                "with that one: wfe-preprocess ... -- --srcdict FILE --tgtdict FILE, the dict files of what it was trained on"
             )
 
 
 def recorded_vocabularies(model: Path) -> dict[str, str]:
-    """Those of the data when train.sh made the model; none if it did not, or the record is elsewhere."""
+    """Those of the data when wfe-train made the model; none if it did not, or the record is elsewhere."""
     try:
         return dict(json.loads(model.with_name(RECORD).read_text(encoding="utf-8"))["vocabularies"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -64,7 +64,7 @@ class Training:
         self.preset = PRESETS[options.preset]
         self.out = Path(os.path.abspath(options.out))
         if ":" in str(self.out):
-            raise UserError(f"{self.out}: generate.sh would take ':' for a separator of models; choose another --out")
+            raise UserError(f"{self.out}: wfe-generate would take ':' for a separator of models; choose another --out")
         self.limit = TimeLimit(
             options.minutes and 60 * options.minutes, base.clock() if base and options.minutes else 0.0
         )

@@ -1,16 +1,7 @@
-"""The treatment that a prepared data directory was made with: apply it to new text, undo it on output.
+"""The treatment that a prepared data directory was made with: apply it to new text, undo it on output."""
 
-    python -m wfe_plugin.pipeline.treat apply DIR --side source < raw.txt > for-the-model.txt
-    python -m wfe_plugin.pipeline.treat undo  DIR < from-the-model.txt > summaries.txt
-    python -m wfe_plugin.pipeline.treat plain DIR < references.txt > comparable-references.txt
-
-Every command writes exactly one line for each line that it reads.
-"""
-
-import argparse
 import json
 import re
-import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Optional
@@ -18,9 +9,7 @@ from typing import Optional
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
-from wfe_plugin import standard_streams
-from wfe_plugin.pipeline.errors import told
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, TextError, clean_lines
+from wfe_plugin.errors import UserError
 
 SIDES = ("source", "target")
 SETTINGS_FILE = "treatment.json"
@@ -88,7 +77,7 @@ class Treatment:
 
     @classmethod
     def load(cls, directory) -> "Treatment":
-        """Read back what preprocess.sh left in `directory`."""
+        """Read back what wfe-preprocess left in `directory`."""
         path = Path(directory, SETTINGS_FILE)
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -96,13 +85,13 @@ class Treatment:
             settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise TextError(
-                f"{directory}: not a data directory made by preprocess.sh ({path.name}: {reason})"
+            raise UserError(
+                f"{directory}: not a data directory made by wfe-preprocess ({path.name}: {reason})"
             ) from None
         try:
             return cls(settings, load_segmenters(Path(directory), settings))
         except OSError as error:
-            raise TextError(f"{error.filename}: {error.strerror}: please run preprocess.sh again") from None
+            raise UserError(f"{error.filename}: {error.strerror}: please run wfe-preprocess again") from None
 
     def normalize(self, line: str) -> str:
         """Everything but BPE."""
@@ -151,7 +140,7 @@ class Treatment:
 
 
 def check_record(record: dict) -> None:
-    """Raise ValueError, KeyError or TypeError if what preprocess.sh noted is not as it writes it."""
+    """Raise ValueError, KeyError or TypeError if what wfe-preprocess noted is not as it writes it."""
 
     def check(part: dict, key: str, kind: type) -> None:
         if not isinstance(part[key], kind):
@@ -185,43 +174,3 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
         with open(codes_file(directory, settings, side), encoding="utf-8") as codes:
             segmenters[side] = BPE(codes, separator=SEPARATOR, vocab=known, glossaries=[UNKNOWN])
     return segmenters
-
-
-def main(argv=None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m wfe_plugin.pipeline.treat",
-        description="Apply the treatment of a prepared data directory to new text, or undo it on model output.",
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in (
-        ("apply", "raw text to what the model reads"),
-        ("undo", "model output to readable text"),
-        ("plain", "raw references to what a perfect output would look like after undo"),
-    ):
-        command = commands.add_parser(name, help=text, description=text)
-        command.add_argument("directory", metavar="DIR", help="directory made by preprocess.sh")
-        if name == "apply":
-            command.add_argument("--side", choices=SIDES, default="source", help="default: %(default)s")
-    args = parser.parse_args(argv)
-    standard_streams.show_any_text()
-    try:
-        treatment = Treatment.load(args.directory)
-        text = standard_streams.opened("input").buffer
-        with standard_streams.output() as output:
-            for number, line in enumerate(clean_lines(text, "<stdin>"), start=1):
-                if len(line) > MAX_CHARACTERS:
-                    raise TextError(f"<stdin>:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed")
-                if args.command == "apply":
-                    line = treatment.apply(line, args.side)
-                else:
-                    line = getattr(treatment, args.command)(line)
-                # Not as the terminal has it: the text for models is UTF-8.
-                output.buffer.write(line.encode("utf-8") + b"\n")
-    except (TextError, OSError) as error:
-        print(f"treat: error: {told(error)}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfe_plugin.evaluation.errors import EvaluationError
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.repetition import is_content_word, repetition
 
 
@@ -56,7 +56,7 @@ def test_three_equal_words_hold_one_bigram_twice():
 
 
 def test_nothing_to_measure():
-    with pytest.raises(EvaluationError, match="at least one output"):
+    with pytest.raises(UserError, match="at least one output"):
         repetition([])
 
 

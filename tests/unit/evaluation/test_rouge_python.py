@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wfe_plugin.evaluation
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import rouge_python
-from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import MEASURES
 from wfe_plugin.evaluation.stemmer import RougeStemmer, porter_stem
@@ -129,7 +129,7 @@ def test_a_copy_of_the_reference_is_perfect(texts):
     ],
 )
 def test_bad_arguments(arguments, message):
-    with pytest.raises(EvaluationError, match=message):
+    with pytest.raises(UserError, match=message):
         rouge(*arguments)
 
 
@@ -151,12 +151,12 @@ def test_bad_files(tmp_path, content, message):
     path = tmp_path / "bad.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(EvaluationError, match=message):
+    with pytest.raises(UserError, match=message):
         read_lines(path)
 
 
 def test_a_directory_is_no_file(tmp_path):
-    with pytest.raises(EvaluationError, match="is a directory"):
+    with pytest.raises(UserError, match="is a directory"):
         read_lines(tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_files_of_different_lengths(tmp_path, counts):
     for path, count in zip(paths, counts):
         path.write_text("line\n" * count)
     expected = "2.txt has 2 lines but .*3.txt has 3: line 3 of .*3.txt has no partner"
-    with pytest.raises(EvaluationError, match=expected):
+    with pytest.raises(UserError, match=expected):
         read_parallel(paths)
 
 

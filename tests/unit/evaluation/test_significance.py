@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import significance
-from wfe_plugin.evaluation.errors import EvaluationError
 from wfe_plugin.evaluation.significance import paired_bootstrap
 
 scores = st.floats(0, 100)
@@ -66,5 +66,5 @@ def test_seeded_symmetric_and_ordered(pairs):
 
 @pytest.mark.parametrize("first, second", [([], []), ([1], [1, 2])])
 def test_scores_must_pair_up(first, second):
-    with pytest.raises(EvaluationError, match="equally many"):
+    with pytest.raises(UserError, match="equally many"):
         paired_bootstrap(first, second)

@@ -1,0 +1,136 @@
+"""``wfe-preprocess``: text pairs to binarised fairseq data."""
+
+import sys
+from collections.abc import Sequence
+from typing import Optional
+
+from wfe_plugin import standard_streams
+from wfe_plugin.cli.common import Parser, run
+from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline.options import positive
+
+SIDES = ("source", "target")
+EPILOG = """\
+examples:
+  wfe-preprocess --train data/train --valid data/valid --test data/test --out prepared \\
+                --tokenize --lowercase --bpe joint --merges 8000
+  wfe-preprocess --train-files train.article.txt train.title.txt \\
+                --valid-files valid.article.filter.txt valid.title.filter.txt \\
+                --test-files input.txt task1_ref0.txt --out gigaword --gigaword \\
+                --source-threshold 5 --target-threshold 5 -- --dataset-impl mmap
+
+What comes out: fairseq data with the languages "source" and "target" (several test sets are
+called test, test1, test2, ...), the BPE codes, treatment.json with everything that was done,
+and text/ with the validation and test text as a perfect output would look: compare summaries
+with text/test.target. The same treatment for new text, and the way back:
+  wfe-treat --help
+
+Training pairs with an empty or over-long side are dropped and reported. Pairs of the validation
+and test sets are only reported, so that line N of the output stays line N of the input.
+Windows line ends and byte-order marks are accepted. Nothing appears under --out before
+everything has succeeded.
+"""
+
+
+def build_parser() -> Parser:
+    parser = Parser(
+        "wfe-preprocess",
+        fairseq=True,
+        usage="%(prog)s --train PREFIX --valid PREFIX [--test PREFIX ...] --out DIR [options] [-- fairseq options]",
+        description="Prepare text pairs, one text per line, for training and generation with fairseq.",
+        epilog=EPILOG,
+    )
+    files = parser.add_argument_group("text")
+    for name, several in (("train", None), ("valid", None), ("test", "+")):
+        files.add_argument(
+            f"--{name}",
+            metavar="PREFIX",
+            nargs=several,
+            default=[] if several else None,
+            help=f"{name} set{'s' if several else ''}: PREFIX.article and PREFIX.title",
+        )
+        files.add_argument(
+            f"--{name}-files",
+            metavar=("SOURCE", "TARGET"),
+            nargs=2,
+            action="append",
+            default=[],
+            help="the same with any two file names" + ("; can be repeated" if several else ""),
+        )
+    files.add_argument("--source-suffix", default="article", metavar="S", help="default: %(default)s")
+    files.add_argument("--target-suffix", default="title", metavar="S", help="default: %(default)s")
+    files.add_argument("--out", required=True, metavar="DIR", help="directory to make")
+
+    add_treatment(parser)
+    vocabulary = parser.add_argument_group("vocabulary and length")
+    for side in SIDES:
+        vocabulary.add_argument(
+            f"--{side}-threshold",
+            type=positive,
+            default=1,
+            metavar="N",
+            help=f"{side} words (or BPE pieces) with fewer than N occurrences are unknown (default: 1)",
+        )
+        vocabulary.add_argument(
+            f"--{side}-vocab-size", type=positive, metavar="N", help=f"keep the N most frequent {side} words"
+        )
+    for side in SIDES:
+        vocabulary.add_argument(
+            f"--max-{side}-length",
+            type=positive,
+            default=1024,
+            metavar="N",
+            help=f"longest {side} text, in words or BPE pieces (default: %(default)s)",
+        )
+
+    running = parser.add_argument_group("running")
+    running.add_argument("--workers", type=positive, default=1, metavar="N", help="parallel processes (default: 1)")
+    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already")
+    return parser
+
+
+def add_treatment(parser: Parser) -> None:
+    treatment = parser.add_argument_group("treatment (default: the text is taken as tokenised and left as it is)")
+    treatment.add_argument("--tokenize", action="store_true", help="tokenise raw text (sacremoses, English)")
+    treatment.add_argument("--lowercase", action="store_true", help="lower-case")
+    treatment.add_argument("--digits", action="store_true", help="each digit becomes #")
+    treatment.add_argument(
+        "--gigaword",
+        action="store_true",
+        help="Gigaword conventions: --lowercase --digits, and the word UNK becomes <unk>; "
+        "with --tokenize if the text is raw",
+    )
+    treatment.add_argument(
+        "--bpe",
+        choices=("none", "joint", "separate"),
+        default="none",
+        help="learn BPE on the training text, for both sides together or each by itself (default: none)",
+    )
+    treatment.add_argument("--merges", type=positive, metavar="N", help="BPE merges (default: 8000)")
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    parser = build_parser()
+    own, fairseqs = parser.parse_both(sys.argv[1:] if argv is None else argv)
+
+    def work() -> None:
+        from wfe_plugin.pipeline.preprocess import preprocess
+        from wfe_plugin.pipeline.preprocess_options import PreprocessOptions
+
+        options = PreprocessOptions(**vars(own), fairseq_options=fairseqs)
+        try:
+            options.validate()
+        except UserError as error:
+            parser.error(str(error))
+        preprocess(options, say)
+
+    return run("wfe-preprocess", work, interrupted="nothing was written")
+
+
+def say(message: str) -> None:
+    """Progress, for people."""
+    standard_streams.say(f"preprocess: {message}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
