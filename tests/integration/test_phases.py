@@ -150,6 +150,19 @@ def test_calibrating_again_leaves_the_model_what_it_is(data, undisturbed, capsys
     assert best(undisturbed)["cfg"]["model"]["wfe_calibration"] == before["cfg"]["model"]["wfe_calibration"]
 
 
+def test_the_rule_is_tuned_for_any_model(data, undisturbed, capsys):
+    """The last line has options that can be given to the decoding as they are."""
+    before = sha256(str(undisturbed / "model" / "checkpoint_best.pt"))
+    model = str(undisturbed / "model")
+    assert calibrate_command.main([model, "--rule", "--pairs", "8", "--cpu", "--threads", "1"]) == 0
+    rule = capsys.readouterr().out.splitlines()[-1].split()
+    assert sha256(str(undisturbed / "model" / "checkpoint_best.pt")) == before
+    path = undisturbed / "model" / "checkpoint_best.pt"
+    resolved, _ = Decoder(data, {path: checkpoints.load(path, for_fairseq=True)}, ["--cpu", *rule]).resolved()
+    assert resolved.wfe_decoding == "off" and resolved.word_cap == 1
+    assert rule[:3] == ["--word-cap", "1", "--out-of-source-penalty"] and rule[4] == "--word-reward"
+
+
 def test_a_base_of_version_0_1_is_known_by_its_file(undisturbed):
     base = BaseModel("--add-wfe", str(undisturbed / "model"))
     assert base.has_identity(sha256(str(base.checkpoint))) and base.has_identity(base.identity())

@@ -16,12 +16,17 @@ word's base rate is taken out of it, and a reward per word, which makes outputs 
 has the best mean of ROUGE-1, -2 and -L on the validation set; a mean length more than 10 % off
 the references' has a price. The paper's estimators get a reward alone.
 
-wfe-train ends with the same. Calibrate again for another protocol or other texts; trainings that were
+With --rule, the rule without training is tuned instead, for any model: a cap of one per word, a penalty on
+words that the source lacks, and the reward. Nothing is stored; the last line on standard output has the
+options to give to wfe-generate after "--", and to fairseq-generate.
+
+wfe-train ends with a calibration. Calibrate again for another protocol or other texts; trainings that were
 built on the model stay valid.
 
 examples:
   wfe-calibrate models/wfe --protocol recall-75
   wfe-calibrate models/wfe --data elsewhere --pairs 1000
+  wfe-calibrate models/encdec --rule
 """
 
 
@@ -35,6 +40,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
     )
+    parser.add_argument("--rule", action="store_true", help="tune the rule without training; see above")
     parser.add_argument("--split", default="valid", metavar="NAME", help="binarised set (default: %(default)s)")
     parser.add_argument(
         "--protocol", default="f1", metavar="NAME", help="f1, or recall-N for recall within N bytes (default: f1)"
@@ -58,22 +64,23 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         protocol_of(args.protocol)
         import torch  # slow
 
-        from wfe_plugin.pipeline.calibrate import recalibrate
+        from wfe_plugin.pipeline.calibrate import recalibrate, tune_rule
 
         if args.threads:
             torch.set_num_threads(args.threads)
-        calibration = recalibrate(
-            args.model,
-            args.data,
-            args.split,
-            protocol=args.protocol,
-            beam=args.beam,
-            seconds=args.minutes and 60 * args.minutes,
-            max_pairs=args.pairs,
-            arguments=["--cpu"] if args.cpu else [],
-            say=say,
-        )
-        say(f"done: {calibration}: {args.model}")
+        settings = {
+            "split": args.split,
+            "protocol": args.protocol,
+            "beam": args.beam,
+            "seconds": args.minutes and 60 * args.minutes,
+            "max_pairs": args.pairs,
+            "arguments": ["--cpu"] if args.cpu else [],
+            "say": say,
+        }
+        if args.rule:
+            print(tune_rule(args.model, args.data, **settings).options)
+        else:
+            say(f"done: {recalibrate(args.model, args.data, **settings)}: {args.model}")
 
     return run("wfe-calibrate", work, interrupted="the model is as it was")
 

@@ -40,6 +40,11 @@ class RuleChoice(NamedTuple):
     word_reward: float
     score: float
 
+    @property
+    def options(self) -> str:
+        """Of fairseq-generate."""
+        return f"--word-cap 1 --out-of-source-penalty {self.out_of_source_penalty:g} --word-reward {self.word_reward:g}"
+
 
 def calibrate(
     models: Union[Path, Sequence[Path]],
@@ -81,24 +86,24 @@ def calibrate(
 
 
 def tune_rule(
-    models: Union[Path, Sequence[Path]],
-    data: Path,
+    model: Union[str, Path],
+    data: Union[str, Path, None] = None,
     split: str = "valid",
     protocol: str = "f1",
     beam: int = 5,
     seconds: Optional[float] = None,
     max_pairs: int = PAIRS,
     arguments: Sequence[str] = (),
-    notes: Optional[Path] = None,
     say: Callable[[str], None] = print,
 ) -> RuleChoice:
     """Choose the out-of-source penalty and the word reward of the rule without training, with a cap of one.
 
-    For any model; the arguments are those of `calibrate`.
+    For any model; the arguments are those of `recalibrate`. Nothing is stored.
     """
-    pairs = load(models, data, split, max_pairs, arguments)
+    checkpoint, data = model_and_data(model, data, split)
+    pairs = load(checkpoint, data, split, max_pairs, arguments)
     options = {"beam": beam, "wfe_decoding": "off", "word_cap": 1}
-    tuning = Tuning(pairs, [PENALTY, REWARD], protocol_of(protocol), options, seconds, notes, say)
+    tuning = Tuning(pairs, [PENALTY, REWARD], protocol_of(protocol), options, seconds, None, say)
     return RuleChoice(*tuning.run((PENALTY.name,), (REWARD.name,)), tuning.outcome.score)
 
 
@@ -125,12 +130,18 @@ def recalibrate(
         model: directory made by wfe-train or wfe-export, or a checkpoint
         data: default: what the model was trained on
     """
-    checkpoint = find_model(model)
-    data = find_data({checkpoint: checkpoints.load(checkpoint)}, data)
-    check_set(data, split)
+    checkpoint, data = model_and_data(model, data, split)
     calibration = calibrate(checkpoint, data, split, **settings)
     store(checkpoint, calibration)
     return calibration
+
+
+def model_and_data(model: Union[str, Path], data: Union[str, Path, None], split: str) -> tuple[Path, Path]:
+    """The checkpoint that a user names, and the data to decode with it."""
+    checkpoint = find_model(model)
+    data = find_data({checkpoint: checkpoints.load(checkpoint)}, data)
+    check_set(data, split)
+    return checkpoint, data
 
 
 def store(checkpoint: Path, calibration: Calibration) -> None:
