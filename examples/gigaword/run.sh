@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The paper's experiment: EncDec and EncDec+WFE on Gigaword and DUC-2004, beams 1, 5 and 10.
+# The paper's experiment on Gigaword and DUC-2004, beams 1, 5 and 10: EncDec, EncDec with a cap, the rule without
+# training, the paper's EncDec+WFE, and the default of this project, the last two rows calibrated for each protocol.
 # Interrupted, it continues where it was when the same command is given again.
 set -euo pipefail
 
@@ -51,29 +52,56 @@ say "Preparing the text"
     --test-files "$giga"/{input,task1_ref0}.txt --test-files "$duc"/{input,task1_ref0}.txt \
     --source-vocab-size 119508 --target-vocab-size 68888 -- --padding-factor 1
 
-for system in encdec wfe; do
-    say "Training $system"
-    baseline=()
-    [ $system = wfe ] || baseline=(--baseline)
-    "$root/train.sh" --data "$out/data" --out "$out/$system" --preset paper --seed "$seed" \
-        --gpus "$gpus" --epochs "$epochs" "${baseline[@]}" -- "$@"
+train() { # SYSTEM OPTION...; `options` are those of fairseq-train
+    say "Training $1"
+    "$root/train.sh" --data "$out/data" --out "$out/$1" --preset paper --seed "$seed" --gpus "$gpus" "${@:2}" \
+        -- ${options[@]+"${options[@]}"}
+}
+options=("$@") cpu=()
+case " $* " in *" --cpu "*) cpu=(--cpu) ;; esac
+train encdec --baseline --epochs "$epochs"
+train wfe --estimator paper --epochs "$epochs"
+options=(${cpu[@]+"${cpu[@]}"})
+train votes --add-wfe "$out/encdec" --no-calibration
+
+# The validation set decides, by the protocol of the test set. The paper's search does not divide scores by lengths.
+calibrate() { # MODEL [option]
+    "$root/scripts/run_main.sh" wfe_plugin.cli.calibrate "$@" --protocol "$protocol" ${cpu[@]+"${cpu[@]}"} \
+        -- --unnormalized
+}
+for protocol in f1 recall-75; do
+    if [ ! -f "$out/rule-$protocol.txt" ]; then
+        say "Calibrating for $protocol"
+        mkdir -p -- "$out/votes-$protocol"
+        cp -- "$out/votes/checkpoint_best.pt" "$out/votes-$protocol/"
+        calibrate "$out/votes-$protocol"
+        calibrate "$out/encdec" --rule | tee "$out/rule.log"
+        tail -n 1 "$out/rule.log" >"$out/rule-$protocol.txt"
+    fi
 done
 
 # Scores appear last, so a directory that has them is complete.
-generate() { # directory, options
-    local directory=$1; shift
-    if [ ! "$directory/scores.json" -nt "$out/$system/checkpoint_best.pt" ]; then
-        "$root/generate.sh" --model "$out/$system" --data "$out/data" --out "$directory" \
-            --beam "$beam" "$@" -- --unnormalized
-    fi
+generate() { # SET PROTOCOL
+    local set=$1 protocol=$2 rule
+    read -ra rule <"$out/rule-$protocol.txt"
+    decode encdec encdec
+    decode cap encdec --word-cap 1
+    decode rule encdec "${rule[@]}"
+    decode wfe wfe
+    decode votes "votes-$protocol"
 }
-for system in encdec wfe; do
-    for beam in $beams; do
-        say "Summarising with $system, beam $beam"
-        generate "$out/gigaword/$system-$beam" --split test --protocol gigaword
-        generate "$out/duc2004/$system-$beam" --split test1 --protocol duc2004 \
-            --references "$duc"/task1_ref{0,1,2,3}.txt
-    done
+decode() { # SYSTEM MODEL OPTION...; the rest are those of `generate`
+    local directory=$out/$set/$1-$beam model=$2
+    [ ! "$directory/scores.json" -nt "$out/$model/checkpoint_best.pt" ] || return 0
+    say "$set: $1, beam $beam"
+    "$root/generate.sh" --model "$out/$model" --data "$out/data" --out "$directory" --beam "$beam" \
+        "${references[@]}" -- --unnormalized "${@:3}"
+}
+for beam in $beams; do
+    references=(--split test --protocol gigaword)
+    generate gigaword f1
+    references=(--split test1 --protocol duc2004 --references "$duc"/task1_ref{0,1,2,3}.txt)
+    generate duc2004 recall-75
 done
 
 say "Results"

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""Table 2 of the paper from the scores that run.sh has left in a directory, beside the paper's own."""
+"""Table 2 of the paper, and our systems, from the scores that run.sh has left in a directory, beside the paper's own."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
-SYSTEMS = {"encdec": "EncDec", "wfe": "EncDec+WFE"}
+SYSTEMS = {
+    "encdec": "EncDec",
+    "cap": "EncDec, cap 1",
+    "rule": "rule without training",
+    "wfe": "EncDec+WFE",
+    "votes": "WFE votes",
+}
 # DUC-2004: recall at 75 bytes; Gigaword: F1.
 SETS = {"duc2004": "DUC-2004 (recall)", "gigaword": "Gigaword (F1)"}
 METRICS = ("rouge-1", "rouge-2", "rouge-l")
@@ -48,12 +54,12 @@ def read_values(path: Path) -> list:
 def as_table(scores: dict) -> str:
     width = 9 * len(METRICS)
     lines = [
-        " " * 18 + "".join(f"{title:>{width}}" for title in SETS.values()),
-        f"{'':12}{'beam':>6}" + "".join(f"{metric.upper():>9}" for metric in METRICS) * len(SETS),
+        " " * 28 + "".join(f"{title:>{width}}" for title in SETS.values()),
+        f"{'':22}{'beam':>6}" + "".join(f"{metric.upper():>9}" for metric in METRICS) * len(SETS),
     ]
 
     def row(label, beam, values, sign=""):
-        return f"{label:12}{beam:>6}" + "".join(f"{value:{sign}9.2f}" for value in values)
+        return f"{label:22}{beam:>6}" + "".join(f"{value:{sign}9.2f}" for value in values)
 
     beams = sorted({beam for _, beam in scores})
     for system, label in SYSTEMS.items():
@@ -61,9 +67,10 @@ def as_table(scores: dict) -> str:
             lines.append(row(label, beam, scores[system, beam]))
             if (system, beam) in PAPER:
                 lines.append(row("  paper", "", PAPER[system, beam]))
-    for beam in beams:
-        gains = [ours - base for ours, base in zip(scores["wfe", beam], scores["encdec", beam])]
-        lines.append(row("gain", beam, gains, sign="+"))
+    for system in ("wfe", "votes"):
+        for beam in beams:
+            gains = [ours - base for ours, base in zip(scores[system, beam], scores["encdec", beam])]
+            lines.append(row(f"gain, {SYSTEMS[system]}", beam, gains, sign="+"))
     return "\n".join(lines)
 
 

@@ -27,12 +27,15 @@ examples:
   wfe-calibrate models/wfe --protocol recall-75
   wfe-calibrate models/wfe --data elsewhere --pairs 1000
   wfe-calibrate models/encdec --rule
+  wfe-calibrate models/wfe -- --unnormalized       # if you decode with this option, too
 """
 
 
 def build_parser() -> Parser:
     parser = Parser(
         "wfe-calibrate",
+        fairseq=True,
+        usage="%(prog)s MODEL [options] [-- fairseq options]",
         description="Choose how a trained model with a word-frequency estimate decodes.",
         epilog=EPILOG,
     )
@@ -58,7 +61,7 @@ def build_parser() -> Parser:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-    args = build_parser().parse_args(argv)
+    args, fairseqs = build_parser().parse_both(sys.argv[1:] if argv is None else argv)
 
     def work() -> None:
         protocol_of(args.protocol)
@@ -74,7 +77,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             "beam": args.beam,
             "seconds": args.minutes and 60 * args.minutes,
             "max_pairs": args.pairs,
-            "arguments": ["--cpu"] if args.cpu else [],
+            "arguments": [*(["--cpu"] if args.cpu else []), *fairseqs],
             "say": say,
         }
         if args.rule:
