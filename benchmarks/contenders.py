@@ -95,7 +95,7 @@ def size_options(contender: Contender, sizes: Sizes) -> list[str]:
 @functools.cache
 def training_config(contender: Contender, sizes: Sizes):
     """As fairseq-train reads it."""
-    optimizer = PRESETS[sizes.preset].phases[0].options if contender.trains_as_shipped else STOCK_ADAM
+    optimizer = PRESETS[sizes.preset].stages[0].options if contender.trains_as_shipped else STOCK_ADAM
     # The positional argument is the data directory, which nobody opens here.
     arguments = [".", *contender.task, *contender.model, *size_options(contender, sizes), *optimizer]
     parser = options.get_training_parser()

@@ -3,9 +3,9 @@
 import torch
 
 from helpers.toy import random_model
-from wfe_plugin.models.abs import ABSConfig, ABSModel
-from wfe_plugin.models.lvt import LVTConfig, LVTModel
-from wfe_plugin.models.ras import RASConfig, RASModel
+from wfe_plugin.models.table3.abs import ABSConfig, ABSModel
+from wfe_plugin.models.table3.lvt import LVTConfig, LVTModel
+from wfe_plugin.models.table3.ras import RASConfig, RASModel
 
 SIZES = {
     "abs": (ABSModel, ABSConfig, dict(context_size=3, embed_dim=4, hidden_size=5, smoothing_window=1)),

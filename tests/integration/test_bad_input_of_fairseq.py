@@ -39,7 +39,7 @@ def test_checkpoints_for_resumed_training(world, tmp_path, capsys, name):
     model = tmp_path / "model"
     model.mkdir()
     shutil.copy(name, model / "checkpoint1.pt")
-    arguments = ["--data", "data", "--out", str(model), "--preset", "small"]
+    arguments = ["--data", "data", "--out", str(model), "--preset", "small", "--baseline"]
     (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
     refused(train.main, arguments, "checkpoint1.pt: not a checkpoint that can be loaded", capsys)
 
@@ -48,7 +48,7 @@ def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys
     model = tmp_path / "model"
     model.mkdir()
     torch.save({**torch.load("good.pt"), "extra_state": {}}, model / "checkpoint1.pt")
-    arguments = ["--data", "data", "--out", str(model), "--preset", "small"]
+    arguments = ["--data", "data", "--out", str(model), "--preset", "small", "--baseline"]
     (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
     refused(train.main, arguments, "checkpoint1.pt: tells no epoch or no validation score", capsys)
 

@@ -60,7 +60,7 @@ def test_options_reach_the_search(summarizer):
         (dict(qqqq=1), "qqqq: not an option of decoding$"),
         (dict(max_len_b="5"), "max_len_b is '5'; it must be of the type int"),
         (dict(unnormalized=1), "unnormalized is 1; it must be of the type bool"),
-        (dict(beam=2, nbest=3), "--nbest is 3"),
+        (dict(beam=2, nbest=3), "nbest is 3"),
     ],
 )
 def test_wrong_keywords(summarizer, wrong, message):

@@ -193,10 +193,10 @@ def test_ensemble_of_two(generated):
 def test_model_without_head_says_what_to_do(corpus):
     run("train", *TRAIN, "--without-wfe", "--save-dir", "baseline", "--max-epoch", "1", cwd=corpus)
     arguments = [*DECODE, "--path", "baseline/checkpoint_last.pt"]
-    refused = run("generate", *arguments, cwd=corpus, check=False)
+    refused = run("generate", *arguments, "--wfe-decoding", "full", cwd=corpus, check=False)
     assert refused.returncode != 0
-    assert "use --wfe-decoding off" in refused.stdout.splitlines()[-1]
+    assert "use auto or off" in refused.stdout.splitlines()[-1]
     assert refused.stdout.splitlines()[-1].startswith("fairseq-generate: error: ")
     assert "Traceback" not in refused.stdout
-    output = run("generate", *arguments, "--wfe-decoding", "off", cwd=corpus)
+    output = run("generate", *arguments, cwd=corpus)
     assert len(hypotheses(output)) == 20

@@ -44,16 +44,8 @@ def killed(data, tmp_path_factory):
     out = folder / "the model"
     # A trap for scripts that import from the working directory.
     (folder / "json.py").write_text("raise SystemExit('imported from the working directory')")
-    command = [
-        str(ROOT / "train.sh"),
-        "--data",
-        os.path.relpath(data, folder),
-        "--out",
-        "the model",
-        "--preset",
-        "paper",
-    ]
-    command += ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
+    own = ["--epochs", "1000", "--patience", "1000", "--threads", "1", "--", "--cpu", *TINY]
+    command = [str(ROOT / "train.sh"), *options(os.path.relpath(data, folder), "the model", *own)]
     with subprocess.Popen(
         command, cwd=folder, env=script_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

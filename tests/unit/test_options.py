@@ -9,9 +9,9 @@ from wfe_plugin.criterions.mrt import MRTConfig
 from wfe_plugin.criterions.nll_unlikelihood import NLLWithUnlikelihoodConfig
 from wfe_plugin.criterions.nll_wfe import NLLWithWFEConfig
 from wfe_plugin.errors import UserError, check_ranges, option_of
-from wfe_plugin.models.abs import ABSConfig
-from wfe_plugin.models.lvt import LVTConfig
-from wfe_plugin.models.ras import RASConfig
+from wfe_plugin.models.table3.abs import ABSConfig
+from wfe_plugin.models.table3.lvt import LVTConfig
+from wfe_plugin.models.table3.ras import RASConfig
 from wfe_plugin.models.wfe_lstm import WFELSTMConfig
 from wfe_plugin.models.wfe_model import WFEConfig
 

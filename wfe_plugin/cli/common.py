@@ -42,6 +42,13 @@ class Parser(argparse.ArgumentParser):
         cut = argv.index("--") if "--" in argv else len(argv)
         return self.parse_args(argv[:cut]), argv[cut + 1 :]
 
+    def check(self, validate: Callable[[], None]) -> None:
+        """Show a UserError of the options as argparse shows its own."""
+        try:
+            validate()
+        except UserError as error:
+            self.error(str(error))
+
     def parse_known_args(self, args=None, namespace=None):
         args = sys.argv[1:] if args is None else list(args)
         if self._subparsers is None:  # else the chosen one looks at its own

@@ -9,7 +9,6 @@ from typing import Optional
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.common import Parser
 from wfe_plugin.cli.common import run as run_command
-from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.pipeline.options import positive, refuse_managed
 
@@ -107,10 +106,10 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
     if args.time_only and args.input:
         parser.error("--time-only is for a binarised set, not for --input")
-    refuse_managed(extra, MANAGED, "wfe-generate")
+    parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
     # fairseq's default cannot be told from the user's own 0, which must be a mistake.
     if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
-        raise UserError("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")
+        parser.error("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")
     return args, extra
 
 

@@ -6,7 +6,6 @@ from typing import Optional
 
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.common import Parser, run
-from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.options import positive
 
 SIDES = ("source", "target")
@@ -118,10 +117,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         from wfe_plugin.pipeline.preprocess_options import PreprocessOptions
 
         options = PreprocessOptions(**vars(own), fairseq_options=fairseqs)
-        try:
-            options.validate()
-        except UserError as error:
-            parser.error(str(error))
+        parser.check(options.validate)
         preprocess(options, say)
 
     return run("wfe-preprocess", work, interrupted="nothing was written")

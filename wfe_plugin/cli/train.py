@@ -6,7 +6,6 @@ from typing import Optional
 
 import wfe_plugin
 from wfe_plugin.cli.common import Parser, run
-from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.options import positive, positive_number, seed
 from wfe_plugin.pipeline.presets import ESTIMATORS, PRESETS
 from wfe_plugin.pipeline.train_options import BEST_BY, TrainOptions
@@ -122,10 +121,7 @@ def parse(argv: Sequence[str]) -> TrainOptions:
     parser = build_parser()
     own, fairseqs = parser.parse_both(argv)
     options = TrainOptions(**vars(own), fairseq_options=fairseqs)
-    try:
-        options.validate()
-    except UserError as error:
-        parser.error(str(error))
+    parser.check(options.validate)
     return options
 
 

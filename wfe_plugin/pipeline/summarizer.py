@@ -108,6 +108,8 @@ class Summarizer:
         """
         single = isinstance(texts, str)
         check_options(options)
+        if nbest > beam:
+            raise UserError(f"nbest is {nbest}; it must not be more than beam, {beam}")
         reading = self.read([texts] if single else texts)
         for warning in reading.warnings():
             logger.warning(warning)

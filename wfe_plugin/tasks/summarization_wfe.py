@@ -7,11 +7,10 @@ from typing import Optional
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
-from wfe_plugin.errors import UserError
+from wfe_plugin.generation.checks import check_ruled_search, check_search, rules_of
 from wfe_plugin.generation.generator import WFESequenceGenerator
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.scorer import WFESequenceScorer
-from wfe_plugin.generation.shortlist import output_layer_name
 from wfe_plugin.models.wfe_model import WFEModel
 
 logger = logging.getLogger(__name__)
@@ -96,8 +95,7 @@ class SummarizationWFETask(TranslationTask):
         if decoded != self.told:  # once, not for every batch of minimum risk training
             logger.info(decoded)
             self.told = decoded
-        refuse_impossible_ngrams(args, options)
-        refuse_shortlists_that_cannot_work(options, models, args)
+        check_search(options, args, models)
         unchanged = options.wfe_decoding == "off" and not rules_of(options, args)
         if unchanged or seq_gen_cls is not None:
             return super().build_generator(
@@ -107,7 +105,7 @@ class SummarizationWFETask(TranslationTask):
                 extra_gen_cls_kwargs=extra_gen_cls_kwargs,
                 prefix_allowed_tokens_fn=prefix_allowed_tokens_fn,
             )
-        refuse_what_cannot_work(models, args, options, prefix_allowed_tokens_fn)
+        check_ruled_search(options, args, models, prefix_allowed_tokens_fn)
         if getattr(args, "score_reference", False):
             return WFESequenceScorer(self.target_dictionary, options=options)
         print_alignment = getattr(args, "print_alignment", None)
@@ -121,69 +119,3 @@ class SummarizationWFETask(TranslationTask):
                 "print_alignment": print_alignment,
             },
         )
-
-
-def rules_of(options: DecodingConfig, args) -> list[str]:
-    """The options beside the mask that change outputs, fairseq's included."""
-    size = getattr(args, "no_repeat_ngram_size", 0)
-    return options.rules() + ([f"--no-repeat-ngram-size {size}"] if size else [])
-
-
-def refuse_what_cannot_work(models, args, options: DecodingConfig, prefix_allowed_tokens_fn) -> None:
-    """Refuse, at the start, combinations that could only fail later."""
-    if options.coverage_penalty > 0 and any(getattr(m.decoder, "attention", m) is None for m in models):
-        raise UserError("--coverage-penalty needs the attention to the source, but the model has none")
-    rules = rules_of(options, args)
-    stock = "use --wfe-decoding off"
-    if rules:
-        stock += f" without {', '.join(rules)}"
-    if getattr(args, "score_reference", False):
-        rules = [rule for rule in rules if not rule.startswith("--word-reward")]
-        if rules:
-            raise UserError(
-                f"--score-reference scores given summaries, and nothing is searched for: leave out {', '.join(rules)}"
-            )
-        if options.wfe_decoding == "oracle":
-            raise UserError(
-                "--score-reference with --wfe-decoding oracle: a reference is always "
-                "within its own frequencies; use --wfe-decoding off for the same scores"
-            )
-        if getattr(args, "print_alignment", None):
-            raise UserError("--print-alignment is of generated text; with --score-reference, use --wfe-decoding off")
-    if getattr(args, "match_source_len", False):
-        raise UserError(
-            "--match-source-len fixes the length of the output, for which the words that "
-            f"are allowed may not suffice; {stock}"
-        )
-    if prefix_allowed_tokens_fn is not None or getattr(args, "prefix_allowed_tokens_fn", None) is not None:
-        raise UserError(f"prefix_allowed_tokens_fn may leave only words that are not allowed any more; {stock}")
-    min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
-    if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
-        raise UserError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")
-
-
-def refuse_impossible_ngrams(args, options: DecodingConfig) -> None:
-    size, longest = getattr(args, "no_repeat_ngram_size", 0), getattr(args, "max_len_b", 200)
-    if getattr(args, "max_len_a", 0) == 0 and size > max(longest, 0):
-        raise UserError(
-            f"--no-repeat-ngram-size {size} is larger than the maximum length, "
-            f"--max-len-b {longest}: nothing could ever be blocked"
-        )
-    if options.ignore_when_blocking and size == 0:
-        raise UserError("--ignore-when-blocking exempts words from n-gram blocking: give --no-repeat-ngram-size, too")
-
-
-def refuse_shortlists_that_cannot_work(options: DecodingConfig, models, args) -> None:
-    if options.wfe_shortlist == 0:
-        return
-    if options.wfe_decoding == "off":
-        raise UserError("--wfe-shortlist takes its words from the estimate, and the model has none")
-    for option, name in (
-        ("--constraints", "constraints"),
-        ("--score-reference", "score_reference"),
-        ("--lm-path", "lm_path"),
-    ):
-        if getattr(args, name, None):
-            raise UserError(f"{option} may ask for words that are not in --wfe-shortlist: leave one out")
-    for model in models:
-        output_layer_name(model.decoder)

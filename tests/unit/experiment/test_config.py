@@ -208,7 +208,7 @@ def test_options_are_joined_around_one_separator():
             DATA + "[training A]\noptions = --epochs 3 --seed 7\n",
             "[training A] options: --seed: wfe-experiment sets this for wfe-train; use 'seeds' in [experiment]",
         ),
-        (DATA + "[training A]\nestimator = hurdle\n", "[training A] estimator: 'hurdle' is not one of paper"),
+        (DATA + "[training A]\nestimator = hurdle\n", "[training A] estimator: 'hurdle' is not one of votes"),
         (DATA + "[training A]\nbaseline = yes\nestimator = paper\n", "estimator: a baseline estimates no frequencies"),
         (
             DATA + "[training A]\noptions = --estimator votes\n",

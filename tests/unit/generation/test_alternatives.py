@@ -379,7 +379,6 @@ class TestRefused:
             (dict(coverage_penalty=-0.2), "--coverage-penalty"),
             (dict(coverage_penalty=float("nan")), "--coverage-penalty"),
             (dict(gnmt_length_penalty=-1.0), "--gnmt-length-penalty"),
-            (dict(no_repeat_ngram_size=-1), "--no-repeat-ngram-size is -1"),
             (dict(no_repeat_ngram_size=31, max_len_b=30), "31 is larger than .* --max-len-b 30"),
             (dict(ignore_when_blocking="w1"), "give --no-repeat-ngram-size"),
             (

@@ -141,4 +141,4 @@ def test_built_from_options():
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
 def test_weights_that_make_no_sense_are_refused(weight):
     with pytest.raises(ValueError, match="--unlikelihood-weight"):
-        NLLWithUnlikelihoodCriterion(toy_task(WORDS), unlikelihood_weight=weight)
+        NLLWithUnlikelihoodConfig(unlikelihood_weight=weight).validate()

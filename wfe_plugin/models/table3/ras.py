@@ -35,14 +35,14 @@ from fairseq.models.lstm import Linear, LSTMCell
 from torch import Tensor, nn
 
 from wfe_plugin.errors import UserError, check_ranges
-from wfe_plugin.models.attentive import (
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
+from wfe_plugin.models.table3.attentive import (
     AttendedSource,
     AttentiveConfig,
     AttentiveEncoder,
     AttentiveRNNDecoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 
 
 @dataclass

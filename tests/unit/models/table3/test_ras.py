@@ -5,7 +5,7 @@ import torch
 
 from helpers.table3_models import distributions, mean, softmax, tiny, weights
 from helpers.toy import toy_batch, toy_task
-from wfe_plugin.models.ras import RASConfig, RASModel
+from wfe_plugin.models.table3.ras import RASConfig, RASModel
 
 SOURCE, TARGET = [4, 9, 6, 7, 5], [7, 4, 4, 8]
 

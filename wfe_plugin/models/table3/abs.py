@@ -36,13 +36,13 @@ from fairseq.modules import FairseqDropout
 from torch import Tensor
 
 from wfe_plugin.errors import check_ranges
-from wfe_plugin.models.attentive import (
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
+from wfe_plugin.models.table3.attentive import (
     AttendedSource,
     AttentiveConfig,
     AttentiveEncoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 
 
 @dataclass

@@ -40,13 +40,13 @@ from torch import Tensor, nn
 
 from wfe_plugin.errors import check_ranges
 from wfe_plugin.method.restricted_vocabulary import fill_up, words_at_hand
-from wfe_plugin.models.attentive import (
+from wfe_plugin.models.checks import CheckedEncoderDecoderModel
+from wfe_plugin.models.table3.attentive import (
     AttentiveConfig,
     AttentiveEncoder,
     AttentiveRNNDecoder,
     attend,
 )
-from wfe_plugin.models.checks import CheckedEncoderDecoderModel
 from wfe_plugin.models.wfe_model import corresponding_words
 
 # The logit of words outside: no probability beside any word inside, but finite, so that

@@ -9,7 +9,7 @@ from helpers.table3_models import distributions, mean, softmax, tiny, weights
 from helpers.toy import FIRST_WORD, generate, toy_batch, toy_sources, toy_task, words_of
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
 from wfe_plugin.method.restricted_vocabulary import fill_up, words_at_hand
-from wfe_plugin.models.lvt import LVTConfig, LVTModel
+from wfe_plugin.models.table3.lvt import LVTConfig, LVTModel
 
 WORDS = 20  # after four special symbols
 SOURCE, TARGET = [4, 20, 6, 23], [7, 4, 21, 4]
