@@ -19,6 +19,7 @@ from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.likelihood import adaptive_log_probs, nll_in_place
 from wfe_plugin.method.loss import wfe_loss
+from wfe_plugin.method.sampled_loss import sampled_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 
 # What a criterion here may add to the NLL, logged a sentence, and to how many digits.
@@ -175,11 +176,12 @@ class NLLWithWFECriterion(FairseqCriterion):
         """
         if pending is None:
             return {}
-        if issubclass(pending.kind, HurdleEstimate):
-            loss_of = hurdle_loss
-        else:
-            loss_of = self.loss_of_equation_6
-        wfe = sliced_loss(pending, loss_of, target, self.padding_idx)
+        if not issubclass(pending.kind, HurdleEstimate):
+            wfe = sliced_loss(pending, self.loss_of_equation_6, target, self.padding_idx)
+        elif torch.is_grad_enabled():
+            wfe = sampled_loss(pending, hurdle_loss, target, self.padding_idx)
+        else:  # validation is exact
+            wfe = sliced_loss(pending, hurdle_loss, target, self.padding_idx)
         return {"wfe_loss": (self.wfe_weight, wfe)}
 
     def loss_of_equation_6(self, estimate: FrequencyEstimate, a_star: Tensor) -> Tensor:

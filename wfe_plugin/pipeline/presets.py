@@ -40,7 +40,7 @@ class Preset:
     trains_further: bool = False  # a trained model, which says what the options of the model are
     best_by: str = "nll"  # the validation score that chooses and stops, unless wfe-train is told otherwise
     # How an estimate is trained on top of a finished model.
-    estimate: Stage = _adam("0.002", "5", *_FALLING)
+    estimate: Stage = _adam("0.002", "0.15", *_FALLING)
     estimate_epochs: int = 5
     estimate_patience: int = 2
 
@@ -95,7 +95,7 @@ PRESETS = {
             _adam("0.001", "10", last_epoch=5),
             Stage(("--optimizer", "sgd", "--lr", "0.01", "--clip-norm", "5")),
         ),
-        estimate=_adam("0.001", "5", *_FALLING),
+        estimate=_adam("0.001", "0.15", *_FALLING),
         estimate_epochs=2,
         estimate_patience=1,
     ),
@@ -106,7 +106,7 @@ PRESETS = {
         patience=2,
         options=("--arch", "wfe_lstm", "--dropout", "0.2", *_sizes(embedding=256, hidden=320, layers=2)),
         stages=(_adam("0.001", "5", *_HALVING),),
-        estimate=_adam("0.001", "5", *_FALLING),
+        estimate=_adam("0.001", "0.15", *_FALLING),
         estimate_epochs=3,
         estimate_patience=1,
     ),
