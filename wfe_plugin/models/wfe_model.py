@@ -224,9 +224,11 @@ class WFEModel(ChecksWeights):
         """
         if self.training:
             self.refuse_to_learn_untrained()
-        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths)
         if self.training and self.wfe.wfe_only:
+            with torch.no_grad():
+                encoder_out = self.encoder(src_tokens, src_lengths=src_lengths)
             return None, {"wfe": self.read_frequencies(encoder_out, src_tokens)}
+        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths)
         logits, extra = self.decoder(prev_output_tokens, encoder_out=encoder_out)
         if not isinstance(extra, dict):
             extra = {"attn": extra}
@@ -234,6 +236,16 @@ class WFEModel(ChecksWeights):
         if self.wfe_head is not None:
             pending = self.read_frequencies(encoder_out, src_tokens)
         return logits, {**extra, "wfe": pending}
+
+    def train(self, mode: bool = True):
+        """As any module's; a model that stays as it is stays without dropout, too: the sub-model learns from the
+        states that it will decode with.
+        """
+        super().train(mode)
+        if self.wfe.wfe_only:
+            self.encoder.eval()
+            self.decoder.eval()
+        return self
 
     def refuse_to_learn_untrained(self) -> None:
         """Raise if the sub-model is to be added to a trained model, and none was loaded."""

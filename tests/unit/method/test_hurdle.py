@@ -165,6 +165,16 @@ class TestModel:
             if name in plain.state_dict():
                 assert torch.equal(parameter, plain.state_dict()[name])
 
+    def test_the_model_below_has_no_dropout(self):
+        """The estimate would learn from other states than it decodes with."""
+        task = toy_task(8)
+        model = toy_model(task, wfe_estimator="copying", wfe_only=True, dropout=0.5)
+        model.load_state_dict(model.state_dict())
+        batch = toy_batch(task, toy_sources(4, 8), toy_sources(4, 8, seed=1))
+        decoding = model(**batch["net_input"])[1]["wfe"].whole()
+        training = model.train()(**batch["net_input"])[1]["wfe"].whole()
+        assert model.wfe_head.training and torch.equal(decoding.g, training.g)
+
     def test_nothing_but_the_head_may_be_missing(self):
         task = toy_task(8)
         state = toy_model(task, without_wfe=True).state_dict()
