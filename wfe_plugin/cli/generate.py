@@ -94,7 +94,19 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference of a text")
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
-    parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's")
+    running = parser.add_argument_group("several processes (docs/distributed.md)")
+    running.add_argument(
+        "--threads", type=positive, metavar="N", help="of each process (default: torch's, shared by the processes)"
+    )
+    several = running.add_mutually_exclusive_group()
+    several.add_argument(
+        "--processes", type=positive, default=1, metavar="N", help="one per GPU or per core (default: 1)"
+    )
+    several.add_argument(
+        "--part",
+        metavar="I/N",
+        help="only part I of N, from 1: writes summaries.I-of-N.txt; a job array does all, and cat joins them",
+    )
     return parser
 
 
@@ -104,8 +116,11 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     args, extra = parser.parse_both(argv)
     if args.nbest > args.beam:
         parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
-    if args.time_only and args.input:
-        parser.error("--time-only is for a binarised set, not for --input")
+    for name in ("input", "part"):
+        if args.time_only and getattr(args, name):
+            parser.error(f"--time-only is for a binarised set, not for --{name}")
+    if args.time_only and args.processes > 1:
+        parser.error("--time-only tells the time of one process: leave out --processes")
     parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
     # fairseq's default cannot be told from the user's own 0, which must be a mistake.
     if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
@@ -114,12 +129,15 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def run(args: argparse.Namespace, extra: Sequence[str]) -> None:
-    from wfe_plugin.pipeline import generate  # with torch and fairseq
+    from wfe_plugin.pipeline import generate, processes  # with torch and fairseq
+    from wfe_plugin.pipeline.parts import Part
 
-    values = {**vars(args), "fairseq_options": extra}
-    sentences = values.pop("time_only")
+    values = {**vars(args), "part": args.part and Part.parse(args.part), "fairseq_options": extra}
+    sentences, count = values.pop("time_only"), values.pop("processes")
     if sentences:
         generate.measure(generate.Request(**{**values, "out": ""}), sentences, say)
+    elif count > 1:
+        processes.generate(generate.Request(**values), count, say)
     else:
         generate.generate(generate.Request(**values), say)
 

@@ -13,11 +13,12 @@ from wfe_plugin import standard_streams
 from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import evaluate
 from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.decode import NOTHING, Hypothesis
 from wfe_plugin.pipeline.parts import Part, texts_of
 from wfe_plugin.pipeline.progress import Progress
-from wfe_plugin.pipeline.summarizer import Reading, Summarizer
+from wfe_plugin.pipeline.summarizer import Reading, Summarizer, find_data, find_models
 from wfe_plugin.pipeline.text import clean_lines, open_text, refuse_pipe
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
@@ -119,8 +120,7 @@ class Generation:
             raise UserError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")
         check_set(self.data, name)
         dataset = self.summarizer.decoder.binarised(name)
-        own = self.data / "text" / f"{name}.{SIDES[1]}"
-        references = self.request.references or ([str(own)] if own.exists() else [])
+        references = self.request.references or own_references(self.data, name)
         numbers = texts_of(self.request.part, dataset.src_sizes)
         return Source(dataset, len(dataset), numbers, references, Reading())
 
@@ -130,14 +130,15 @@ class Generation:
         outputs = {number: [NOTHING] for number in source.numbers}
         seconds = words = 0.0
         search = self.summarizer.decoder.search(source.dataset, source.numbers, self.generator, self.request.nbest)
-        with Progress(len(outputs), "summaries", self.say) as progress:
+        part = self.request.part
+        what = f"summaries of part {part.number}" if part else "summaries"
+        with Progress(len(outputs), what, self.say, bar=not part) as progress:
             for batch in search:
                 outputs.update(zip(batch.numbers, map(self.summarizer.undo, batch.hypotheses)))
                 seconds, words = seconds + batch.seconds, words + batch.words
                 progress(len(batch.numbers))
         self.say(speed(len(outputs), words, seconds))
-        self.write(outputs, source.references)
-        self.say(f"done: {len(outputs)} summaries in {self.request.out}")
+        deliver(self.request, lambda directory: write(outputs, directory), source.references, self.say)
 
     def measure(self, sentences: int) -> None:
         """Only how long the search takes: about so many sentences of a set, every n-th batch."""
@@ -146,29 +147,6 @@ class Generation:
         search = self.summarizer.decoder.search(dataset, range(len(dataset)), self.generator, every=every)
         counts, words, seconds = zip(*((len(batch.numbers), batch.words, batch.seconds) for batch in search))
         self.say(speed(sum(counts), sum(words), sum(seconds)))
-
-    def write(self, outputs: dict[int, list[Hypothesis]], references: Sequence[str]) -> None:
-        out = resolved(self.request.out)
-        out.mkdir(parents=True, exist_ok=True)
-        with work_directory(out, ".unfinished-") as work:
-            with named(self.request.out):
-                write(outputs, work)
-            if references and not self.request.part:
-                self.score(work, references)
-            for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed
-                self.request.file(name).unlink(missing_ok=True)
-            for name in (SUMMARIES, SCORES, NBEST):
-                if (work / name).exists():
-                    (work / name).replace(self.request.file(name))
-
-    def score(self, directory: Path, references: Sequence[str]) -> None:
-        """Print and write what wfe-evaluate finds."""
-        found = evaluate.evaluate_files(references, [directory / SUMMARIES], self.request.protocol)
-        # The name under which the user will find the file.
-        systems = [replace(found.systems[0], file=os.path.join(self.request.out, SUMMARIES))]
-        found = replace(found, systems=systems)
-        standard_streams.say(evaluate.as_table(found))
-        write_json(directory / SCORES, evaluate.as_dictionary(found))
 
 
 def speed(sentences: int, words: float, seconds: float) -> str:
@@ -194,6 +172,49 @@ def check_places(request: Request) -> None:
             raise UserError(f"{path}: would be replaced by the summaries; choose another --out")
     for path in request.references:
         refuse_pipe(path)
+
+
+def own_references(data: Path, split: str) -> list[str]:
+    """What a binarised set is scored against unless references are named."""
+    path = data / "text" / f"{split}.{SIDES[1]}"
+    return [str(path)] if path.exists() else []
+
+
+def references_of(request: Request) -> Sequence[str]:
+    if request.references or request.input:
+        return request.references
+    states = {path: checkpoints.load(path, for_fairseq=True) for path in find_models(request.model)}
+    return own_references(find_data(states, request.data), request.split or "test")
+
+
+def deliver(
+    request: Request, write: Callable[[Path], None], references: Sequence[str], say: Callable[[str], None]
+) -> None:
+    """Put the files that `write` makes in their place, all at once, and score them unless they are a part."""
+    out = resolved(request.out)
+    out.mkdir(parents=True, exist_ok=True)
+    with work_directory(out, ".unfinished-") as work:
+        with named(request.out):
+            write(work)
+        if references and not request.part:
+            score(request, work, references)
+        for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed
+            request.file(name).unlink(missing_ok=True)
+        for name in (SUMMARIES, SCORES, NBEST):
+            if (work / name).exists():
+                (work / name).replace(request.file(name))
+    part = request.part
+    say(f"done: part {part.number} of {part.count}" if part else f"done: {os.path.join(request.out, SUMMARIES)}")
+
+
+def score(request: Request, directory: Path, references: Sequence[str]) -> None:
+    """Print and write what wfe-evaluate finds."""
+    found = evaluate.evaluate_files(references, [directory / SUMMARIES], request.protocol)
+    # The name under which the user will find the file.
+    systems = [replace(found.systems[0], file=os.path.join(request.out, SUMMARIES))]
+    found = replace(found, systems=systems)
+    standard_streams.say(evaluate.as_table(found))
+    write_json(directory / SCORES, evaluate.as_dictionary(found))
 
 
 def write(outputs: dict[int, list[Hypothesis]], directory: Path) -> None:

@@ -13,11 +13,12 @@ class Progress:
         total: how many there are
         what: their name, in the plural
         say: shows a line
+        bar: whether a terminal may show a bar: several processes would draw over each other
     """
 
-    def __init__(self, total: int, what: str, say: Callable[[str], None]):
+    def __init__(self, total: int, what: str, say: Callable[[str], None], bar: bool = True):
         self.total, self.what, self.say, self.done = total, what, say, 0
-        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        on_terminal = bar and sys.stderr is not None and sys.stderr.isatty()
         self.bar = tqdm(total=total, unit=f" {what}", file=sys.stderr, dynamic_ncols=True) if on_terminal else None
 
     def __call__(self, more: int) -> None:
