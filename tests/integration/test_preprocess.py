@@ -1,4 +1,4 @@
-"""preprocess.sh and the treatment of text: input checks, round trips, what ends up on disk."""
+"""wfe-preprocess: input checks, and what ends up on disk."""
 
 import json
 import os
@@ -9,168 +9,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from helpers import ROOT
 from helpers.text_sets import WORDS, write_sets
 from wfe_plugin.cli import preprocess
 from wfe_plugin.cli import treat as treat_cli
-from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import data_directory, preparation, treat
 from wfe_plugin.pipeline import preprocess as preprocessing
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, clean_lines, open_text, read_pairs
-from wfe_plugin.pipeline.treat import Settings, Treatment
+from wfe_plugin.pipeline.text import MAX_CHARACTERS
+from wfe_plugin.pipeline.treat import Treatment
 
 
 def options(directory, out, *more):
     sets = [item for name in ("train", "valid", "test") for item in (f"--{name}", str(directory / name))]
     return [*sets, "--out", str(out), *more]
-
-
-# Reading
-
-
-def lines_of(data, tmp_path):
-    path = tmp_path / "some file.txt"
-    path.write_bytes(data)
-    with open_text(str(path)) as stream:
-        return list(clean_lines(stream, str(path)))
-
-
-@pytest.mark.parametrize(
-    "data, expected",
-    [
-        (b"a  b\tc \n\nd", ["a b c", "", "d"]),
-        (b"\xef\xbb\xbfa\r\nb\r\n", ["a", "b"]),
-        ("a\u2028b\u00a0c\u0085d\x0ce\n".encode(), ["a b c d e"]),
-        (b"a\x03b\x1b\x7f\n", ["ab"]),
-    ],
-)
-def test_lines_are_cleaned(data, expected, tmp_path):
-    assert lines_of(data, tmp_path) == expected
-
-
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (b"", "some file.txt: the file is empty"),
-        (b"good\nb\xe4d\n", r"some file.txt:2: not UTF-8 \(byte 0xe4 at byte 2"),
-        (b"good\ngood\nx\0y\n", "some file.txt:3: contains a NUL byte"),
-        ("text".encode("utf-16"), "some file.txt:1: looks like UTF-16"),
-    ],
-)
-def test_bad_text_is_refused_with_file_and_line(data, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        lines_of(data, tmp_path)
-
-
-def test_missing_file_and_directory_are_refused(tmp_path):
-    with pytest.raises(UserError, match="nothing: No such file"):
-        open_text(str(tmp_path / "nothing"))
-    with pytest.raises(UserError, match="Is a directory"):
-        open_text(str(tmp_path))
-
-
-def test_an_error_of_reading_names_the_file():
-    def failing():
-        yield b"good\n"
-        raise OSError(5, "Input/output error")
-
-    with pytest.raises(OSError) as raised:
-        list(clean_lines(failing(), "some file.txt"))
-    assert raised.value.filename == "some file.txt"
-
-
-def test_pairs_need_partners(tmp_path):
-    long, short = str(tmp_path / "long"), str(tmp_path / "short")
-    Path(long).write_text("a\nb\nc\nd\n")
-    Path(short).write_text("a\nb\n")
-    for files in ((long, short), (short, long)):
-        with pytest.raises(UserError, match=r"long:3: no partner line: .*long has 4 lines, .*short has 2"):
-            list(read_pairs(*files))
-
-
-def test_only_blank_lines_are_refused(tmp_path):
-    text, blank = str(tmp_path / "text"), str(tmp_path / "blank")
-    Path(text).write_text("a\nb\n")
-    Path(blank).write_text("\n \t\n")
-    with pytest.raises(UserError, match="blank: all of its 2 lines are blank"):
-        list(read_pairs(text, blank))
-
-
-# Treatment and its undoing
-
-TYPICAL = [
-    "Standard & Poor's said \"it won't\" rise 5% to $3.50 (US), U.S. officials said.",
-    "He left... The firms' results: and/or, 10,000 tonnes; isn't it? Yes!",
-    "Write to a@b.org or see http://example.org/a?b=1, e.g. at 8:30 -- with C++ and snake_case.",
-    "Mr. Smith vs. Dr. Jones: 5.5-6.0 pct, up 1/2 pct.",
-    "the S&P's state-of-the-art [1] x | y",
-    "GTK+ and C# read #11 of /usr/share/dict with malloc(3) and exit().",
-    "Größe, naïve, 東京, Москва.",
-    "a token",
-    "",
-]
-
-
-@pytest.mark.parametrize("line", TYPICAL)
-def test_tokenising_is_undone_on_typical_text(line):
-    treatment = Treatment(Settings(tokenize=True))
-    assert treatment.undo(treatment.apply(line, "source")) == line
-
-
-def test_tokens_are_separate_words():
-    treatment = Treatment(Settings(tokenize=True))
-    assert treatment.apply("It's 5% (or so), he said.", "source") == "It 's 5 % ( or so ) , he said ."
-    assert treatment.apply("\u201cIt\u2019s\u201d", "source") == '" It \'s "'
-    assert treatment.apply("a <unk> b<unk>.", "source") == "a <unk> b<unk> ."
-
-
-def test_gigaword_conventions():
-    treatment = Treatment(Settings(unk=True, lowercase=True, digits=True))
-    assert treatment.apply("UNK says <unk> rose 12.5 % in 1987 -lrb- UNKNOWN -rrb-", "source") == (
-        "<unk> says <unk> rose ##.# % in #### -lrb- unknown -rrb-"
-    )
-
-
-def test_words_that_fairseq_reserves_are_taken_apart():
-    assert Treatment(Settings()).apply("<s> a </s> <pad> <unk> x<s>", "source") == "< s > a < /s > < pad > <unk> x<s>"
-
-
-def test_a_line_with_thousands_of_protected_words_still_passes():
-    assert Treatment(Settings(tokenize=True)).apply("a/b " * 2000, "source").startswith("a / b")
-
-
-def learnt(directory, text, settings):
-    """A treatment with BPE learnt from `text`, as preprocess.py does it, but without the rest."""
-    from subword_nmt.learn_bpe import learn_bpe
-
-    for side in treat.SIDES:
-        with open(treat.codes_file(directory, settings, side), "w", encoding="utf-8") as codes:
-            learn_bpe(text, codes, settings.merges)
-    return Treatment(settings, treat.load_segmenters(directory, settings, pieces=False))
-
-
-@pytest.fixture(scope="module")
-def bpe(tmp_path_factory):
-    text = [" ".join(WORDS)] * 5
-    return learnt(tmp_path_factory.mktemp("codes"), text, Settings(bpe="joint", merges=20))
-
-
-@given(st.text(alphabet=st.sampled_from("abt@hejpn<unk>/s #&'\"é東"), max_size=40))
-@hypothesis_settings(max_examples=200, deadline=None)
-def test_bpe_is_undone_on_any_text(bpe, line):
-    line = " ".join(line.split())
-    treated = bpe.apply(line, "target")
-    assert bpe.undo(treated) == bpe.normalize(line)
-    assert "  " not in treated
-
-
-def test_bpe_keeps_the_unknown_word_whole_and_undoes_a_dangling_piece(bpe):
-    assert "<unk>" in bpe.apply("bank <unk>", "source").split()
-    assert bpe.undo("ban@@ k will gro@@") == "bank will gro"
 
 
 # The whole script, with a stand-in for fairseq-preprocess

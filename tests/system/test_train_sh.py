@@ -1,6 +1,5 @@
 """train.sh: presets, what happens after interruptions, and what it refuses."""
 
-import itertools
 import json
 import os
 import re
@@ -8,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,12 +22,9 @@ from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.best_epoch import best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
-from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import PRESETS
 from wfe_plugin.pipeline.record import Progress
-from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
 from wfe_plugin.pipeline.train import planned
-from wfe_plugin.pipeline.train_options import MANAGED, check_processes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -186,21 +181,6 @@ def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, t
     assert found[0] == found[1] and found[0]["model_preset"] == "small"
 
 
-@pytest.mark.parametrize(
-    "wrong, message",
-    [
-        (["--preset", "mrt"], "needs --from MODEL"),
-        (["--preset", "small", "--from", "model"], "has no --from"),
-        (["--preset", "mrt", "--from", "model", "--estimator", "copying"], "the model stays what it is"),
-        (["--preset", "small", "--best-by", "risk"], "does not measure it"),
-    ],
-)
-def test_starts_that_cannot_be_meant_are_refused(data, tmp_path, capsys, wrong, message):
-    with pytest.raises(SystemExit):
-        train.main(["--data", str(data), "--out", str(tmp_path / "new"), *wrong])
-    assert message in capsys.readouterr().err
-
-
 def test_a_model_without_a_record_cannot_be_trained_further(data, tmp_path, capsys):
     (tmp_path / "model.pt").touch()
     assert train.main(options(data, tmp_path / "new", "--from", str(tmp_path / "model.pt"), preset="mrt")) == 1
@@ -254,39 +234,6 @@ def test_patience_is_not_counted_anew_after_a_restart(data, tmp_path, capsys):
 
     assert train_for("20") == 0
     assert "already trained" in capsys.readouterr().out
-
-
-def test_progress():
-    epochs = [Epoch(number, Path(), score, 0.0) for number, score in ((3, 5.0), (4, 4.0), (5, 4.0), (6, 4.5))]
-    progress = Progress.of(epochs)
-    assert progress == (6, 4, 4.0, 2, 0.0)
-    endless = TimeLimit(None)
-    assert progress.complete(15, 2, endless) and progress.complete(6, 9, endless)
-    assert not progress.complete(15, 3, endless)
-    assert not Progress.of([]).complete(1, 1, endless)
-
-
-def test_time_limit():
-    """Six epochs took 60 seconds, after 100 of another training: a seventh would end at 70."""
-    progress = Progress.of([Epoch(6, Path(), 1.0, 160.0)])
-    assert not progress.complete(15, 3, TimeLimit(70.0, before=100.0))
-    assert progress.complete(15, 3, TimeLimit(69.0, before=100.0))
-    # The first epoch is always trained.
-    assert not Progress().complete(15, 3, TimeLimit(0.001))
-
-
-def test_fairseq_stops_at_the_limit():
-    """Each epoch takes 10 seconds, after 100 of another training; the fourth would end after 35."""
-    clock = itertools.count(110.0, 10.0)
-    trainer = SimpleNamespace(cumulative_training_time=lambda: next(clock))
-    limited = stops_at(TimeLimit(35.0, before=100.0), lambda *arguments: ([1.0], False))
-    stops = [limited(None, trainer, None, SimpleNamespace(epoch=n), [], True) for n in (1, 2, 3)]
-    assert stops == [([1.0], False), ([1.0], False), ([1.0], True)]
-    # In the midst of an epoch, and where fairseq itself stops, nothing is changed.
-    assert not limited(None, trainer, None, SimpleNamespace(epoch=4), [], False)[1]
-    assert stops_at(TimeLimit(1e9), lambda *_: ([1.0], True))(None, trainer, None, SimpleNamespace(epoch=1), [], True)[
-        1
-    ]
 
 
 def test_a_training_ends_in_time_and_goes_on_with_more(data, tmp_path, capsys):
@@ -420,67 +367,6 @@ def test_a_directory_of_something_else_is_never_touched(data, tmp_path, capsys):
     assert train.main(options(data, tmp_path)) == 1
     assert "was not made by wfe-train" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["thesis.txt"]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--preset", "huge"], "invalid choice: 'huge'"),
-        (["--preset", "small", "--epochs", "0"], "invalid positive number"),
-        (["--preset", "small", "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
-        (["--preset", "small", "--seed", str(2**32)], "argument --seed: invalid seed value"),
-        (["--preset", "small", "--machines", "2"], "--machines needs --master HOST:PORT"),
-        (["--preset", "small", "--machines", "2", "--machine", "2", "--master", "a:1"], "--machine must be at least 0"),
-        (["--preset", "small", "--gpus", "3"], "cannot be shared by 3 processes"),
-        (["--preset", "small", "--baseline", "--estimator", "paper"], "--baseline trains no estimate"),
-        (["--preset", "abs", "--estimator", "paper"], "the model of --preset abs takes no estimate"),
-        (["--preset", "lvt5k", "--add-wfe", "m"], "the model of --preset lvt5k takes no estimate"),
-    ],
-)
-def test_wrong_options_are_explained(arguments, message, capsys):
-    with pytest.raises(SystemExit):
-        train.main(["--data", "d", "--out", "o", *arguments])
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--distributed-init-method", "--nprocs-per-node", "--max-ep", "--lr"])
-def test_options_that_would_mislead_fairseq(data, tmp_path, option, capsys):
-    with pytest.raises(SystemExit):
-        train.main(options(data, tmp_path, "--", option, "1"))
-    assert f"{option} after --: wfe-train sets this itself" in capsys.readouterr().err
-
-
-def test_options_with_similar_names_pass():
-    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], MANAGED, "wfe-train")
-    with pytest.raises(UserError):
-        refuse_managed(["--max-epoch=5"], MANAGED, "wfe-train")
-
-
-def test_under_torchrun_it_stops(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    assert train.main(options(data, tmp_path)) == 1
-    assert "each would train a model of its own" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"])
-def test_a_job_system_may_start_it_once_on_each_machine(data, monkeypatch, variable):
-    monkeypatch.setenv(variable, "2")
-    with pytest.raises(UserError, match=f"{variable} is 2.*each would train a model of its own"):
-        check_processes(train.parse(options(data, "out")))
-    both = ["--machines", "2", "--machine", "1", "--master", "first:29500"]
-    check_processes(train.parse(options(data, "out", *both)))
-
-
-def test_half_precision_needs_a_gpu(data):
-    with pytest.raises(UserError, match="--bf16 after --: needs a GPU.*--amp"):
-        check_processes(train.parse(options(data, "out", "--", "--cpu", "--bf16")))
-    check_processes(train.parse(options(data, "out", "--", "--cpu", "--amp")))
-
-
-def test_more_gpus_than_there_are(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert train.main(options(data, tmp_path, "--gpus", "2")) == 1
-    assert "--gpus 2: this machine has 1" in capsys.readouterr().err
 
 
 def test_a_failing_command_shows_its_last_words():

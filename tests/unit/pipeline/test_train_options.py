@@ -1,12 +1,14 @@
 """Which options of wfe-train go together, and what they come to."""
 
 import pytest
+import torch
 
 from wfe_plugin.errors import UserError
 from wfe_plugin.models.wfe_model import ESTIMATORS as OF_MODELS
 from wfe_plugin.pipeline.fairseq_options import without_training_options
+from wfe_plugin.pipeline.options import refuse_managed
 from wfe_plugin.pipeline.presets import ESTIMATORS, JOINT_ESTIMATORS, PRESETS, preset_for
-from wfe_plugin.pipeline.train_options import TrainOptions
+from wfe_plugin.pipeline.train_options import MANAGED, TrainOptions, check_processes
 
 
 def told(**options):
@@ -31,6 +33,8 @@ def told(**options):
         (dict(protocol="recall"), "recall-75"),
         (dict(preset="paper", fairseq_options=["--lr", "1"]), "--lr after --"),
         (dict(preset="small", fairseq_options=["--wfe-calibration", "x"]), "--wfe-calibration after --"),
+        (dict(preset="small", fairseq_options=["--max-ep=5"]), "--max-ep after --"),
+        (dict(preset="small", fairseq_options=["-starget"]), "--source-lang after --"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, message):
@@ -92,3 +96,30 @@ def test_options_of_the_training_stay_with_the_model():
     assert without_training_options([*model[:3], *training, *model[3:]]) == model
     estimate = ["--wfe-epsilon", "0.1"]
     assert without_training_options(["--lr", "1", *estimate]) == estimate
+
+
+def test_options_with_similar_names_pass():
+    refuse_managed(["--lr", "1", "--log-interval=5", "--cpu", "--max-tokens", "-1"], MANAGED, "wfe-train")
+
+
+@pytest.mark.parametrize(
+    "variable, value, options, message",
+    [
+        ("WORLD_SIZE", "2", dict(), "each would train a model of its own"),
+        ("SLURM_STEP_NUM_TASKS", "2", dict(), "SLURM_STEP_NUM_TASKS is 2"),
+        ("OMPI_COMM_WORLD_SIZE", "2", dict(), "OMPI_COMM_WORLD_SIZE is 2"),
+        ("", "", dict(fairseq_options=["--cpu", "--bf16"]), "--bf16 after --: needs a GPU"),
+        ("", "", dict(gpus=2), "--gpus 2: this machine has 1"),
+    ],
+)
+def test_processes_that_fairseq_would_misunderstand(monkeypatch, variable, value, options, message):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    if variable:
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(UserError, match=message):
+        check_processes(told(**options))
+
+
+def test_processes_that_are_right(monkeypatch):
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    check_processes(told(machines=2, machine=1, master="first:29500", fairseq_options=["--cpu", "--amp"]))
