@@ -99,11 +99,7 @@ def forked(case: Case, log: Path, directory: Path) -> int:
 
 
 def really(case: Case, log: Path, directory: Path) -> int:
-    if case.command == "treat":
-        command = [sys.executable, "-m", MODULES["treat"]]
-    else:
-        inside = ROOT / case.command
-        command = [inside if inside.exists() else Path(sys.executable).with_name(case.command)]
+    command = [Path(sys.executable).with_name(case.command)]
     environment = {**script_environment(), "PYTHONPATH": str(ROOT)}
     with open(log, "wb") as output:
         return subprocess.run(

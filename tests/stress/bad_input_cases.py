@@ -20,10 +20,10 @@ from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.train import planned
 
 MODULES = {
-    "preprocess.sh": "wfe_plugin.cli.preprocess",
-    "train.sh": "wfe_plugin.cli.train",
-    "generate.sh": "wfe_plugin.cli.generate",
-    "treat": "wfe_plugin.cli.treat",
+    "wfe-preprocess": "wfe_plugin.cli.preprocess",
+    "wfe-train": "wfe_plugin.cli.train",
+    "wfe-generate": "wfe_plugin.cli.generate",
+    "wfe-treat": "wfe_plugin.cli.treat",
     "wfe-evaluate": "wfe_plugin.cli.evaluate",
     "wfe-experiment": "wfe_plugin.cli.experiment",
     "wfe-frequencies": "wfe_plugin.cli.frequencies",
@@ -63,16 +63,16 @@ def text_cases(w: World):
                 dropped = place == "train" and kind == "long"  # which is told
                 told = None if dropped else fault
                 yield Case(
-                    "preprocess.sh", f"{place} {side} {kind}", [*arguments, "--out", out], told, out=out, as_user=user
+                    "wfe-preprocess", f"{place} {side} {kind}", [*arguments, "--out", out], told, out=out, as_user=user
                 )
         # wfe-generate; blank lines have blank summaries, and any number of lines is right
         out = w.open / "new"
         told = None if kind in ("blank", "short") else fault
         arguments = ["--model", w.model, "--out", out, "--threads", 1, "--input"]
-        yield Case("generate.sh", f"input {kind}", [*arguments, path], told, out=out, as_user=user)
+        yield Case("wfe-generate", f"input {kind}", [*arguments, path], told, out=out, as_user=user)
         told = None if kind in ("blank", "long") else fault
         yield Case(
-            "generate.sh", f"references {kind}", [*arguments, good, "--references", path], told, out=out, as_user=user
+            "wfe-generate", f"references {kind}", [*arguments, good, "--references", path], told, out=out, as_user=user
         )
         # wfe-evaluate
         arguments = ["--protocol", "gigaword", "--rouge", "python", "--json", out]
@@ -88,7 +88,7 @@ def text_cases(w: World):
             )
         if TEXT.get(kind) is not None and not user:
             wrong = kind in ("latin-1", "utf-16", "NUL", "long")
-            yield Case("treat", f"stdin {kind}", ["apply", w.data], "<stdin>" if wrong else None, stdin=TEXT[kind])
+            yield Case("wfe-treat", f"stdin {kind}", ["apply", w.data], "<stdin>" if wrong else None, stdin=TEXT[kind])
         # wfe-experiment; what is right goes on to trainings, which are no business of this
         if fault:
             config = w.folder / f"text-{kind}.ini"
@@ -106,7 +106,7 @@ def checkpoint_cases(w: World):
     for kind, message in {**damaged, "diverged": "not finite"}.items():
         path = w.folder / f"{kind}.pt"
         yield Case(
-            "generate.sh",
+            "wfe-generate",
             f"model {kind}",
             ["--model", path, "--data", w.data, "--out", out, "--threads", 1],
             message,
@@ -119,7 +119,7 @@ def checkpoint_cases(w: World):
             arguments = options(w.data, out, "--add-wfe", path, "--epochs", "1", preset="small")
             told = "empty" if kind == "empty" else message
             yield Case(
-                "train.sh", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt"
+                "wfe-train", f"--add-wfe {kind}", [*arguments, "--", "--cpu", *TINY], told, out=out / "checkpoint1.pt"
             )
         for command in FAIRSEQ[1:] if kind not in ("missing", "directory") else ():
             arguments = [w.data, *TASK, "--path", path, "--cpu"]
@@ -130,7 +130,7 @@ def checkpoint_cases(w: World):
                 arguments = [w.data, *TASK, *TRAINING, *TINY, "--save-dir", out, option, path]
                 yield Case("fairseq-train", f"{option} {kind}", arguments, message if kind != "list" else "", out=out)
     for command, decode in {
-        "generate.sh": "--decoding",
+        "wfe-generate": "--decoding",
         "fairseq-generate": "--wfe-decoding",
         "fairseq-interactive": "--wfe-decoding",
     }.items():
@@ -140,34 +140,39 @@ def checkpoint_cases(w: World):
             "mixed, turned": ["no-head.pt", "good.pt"],
         }.items():
             path = ":".join(str(w.folder / name) for name in paths)
-            if command == "generate.sh":
+            if command == "wfe-generate":
                 arguments = ["--model", path, "--data", w.data, "--out", out]
             else:
                 arguments = [w.data, *TASK, "--path", path, "--cpu"]
             yield Case(
-                command, f"{kind} {decode} full", [*arguments, decode, "full"], f"{decode} off", out=out, stdin=b"a b\n"
+                command,
+                f"{kind} {decode} full",
+                [*arguments, decode, "full"],
+                "word-frequency estimate",
+                out=out,
+                stdin=b"a b\n",
             )
     yield Case(
         "wfe-frequencies", "no head", ["--model", w.folder / "no-head.pt", "--data", w.data], "estimates no frequencies"
     )
     transformer = w.folder / "transformer.pt"
-    yield Case("generate.sh", "a Transformer", ["--model", transformer, "--out", out, "--threads", 1], None)
+    yield Case("wfe-generate", "a Transformer", ["--model", transformer, "--out", out, "--threads", 1], None)
     yield Case(
-        "generate.sh",
+        "wfe-generate",
         "a Transformer, full",
         ["--model", transformer, "--out", out, "--decoding", "full"],
-        "estimates no",
+        "word-frequency estimate",
     )
     yield Case(
         "wfe-frequencies", "a Transformer", ["--model", transformer, "--data", w.data], "estimates no frequencies"
     )
     arguments = options(w.data, out, "--add-wfe", transformer, "--epochs", "1", preset="small")
     yield Case(
-        "train.sh", "--add-wfe to a Transformer", [*arguments, "--", "--cpu", *TINY], "", out=out / "checkpoint1.pt"
+        "wfe-train", "--add-wfe to a Transformer", [*arguments, "--", "--cpu", *TINY], "", out=out / "checkpoint1.pt"
     )
     for path in (w.folder / "good.pt", w.model):
         yield Case(
-            "train.sh",
+            "wfe-train",
             "--add-wfe to WFE",
             [*options(w.data, out, "--add-wfe", path, preset="small"), "--", "--cpu", *TINY],
             "already",
@@ -187,7 +192,7 @@ def resumed(w: World, kind: str, message: str):
         (make(out) / RECORD).write_text(json.dumps(record))
         shutil.copy(w.folder / f"{kind}.pt", out / "checkpoint1.pt")
 
-    yield Case("train.sh", f"resumed {kind}", arguments, message, before=before)
+    yield Case("wfe-train", f"resumed {kind}", arguments, message, before=before)
 
 
 def data_cases(w: World):
@@ -201,7 +206,7 @@ def data_cases(w: World):
         "dictionary-latin-1": "dict.", "dictionary-NUL": "dict.", "other": "other",
     }  # fmt: skip
     # Which sets a command looks at.
-    needed = {"train.sh": ("train", "valid")}
+    needed = {"wfe-train": ("train", "valid")}
     for kind, message in kinds.items():
         data = w.folder / kind
         treatment = "treatment" in kind
@@ -209,23 +214,27 @@ def data_cases(w: World):
 
         def wants(command, kind=kind, treatment=treatment, dictionary=dictionary):
             if treatment:
-                return command.endswith(".sh") or command == "wfe-experiment"
+                return command in ("wfe-train", "wfe-generate") or command == "wfe-experiment"
             return dictionary or any(f"-{split}." in kind for split in needed.get(command, ("test",)))
 
         calls = {
-            "train.sh": [*options(data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
-            "generate.sh": ["--model", w.model, "--data", data, "--out", out, "--threads", 1],
+            "wfe-train": [*options(data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
+            "wfe-generate": ["--model", w.model, "--data", data, "--out", out, "--threads", 1],
             "wfe-frequencies": ["--model", w.model, "--data", data, "--json", out],
             "fairseq-generate": [data, *TASK, "--path", w.folder / "good.pt", "--cpu", "--max-len-b", 9],
         }
         for command, arguments in calls.items():
-            if kind == "other" and command == "train.sh":
+            if kind == "other" and command == "wfe-train":
                 continue  # all is well
             if command == "fairseq-generate" and kind != "other":
                 continue  # fairseq's own words
             if wants(command):
                 told = "words" if kind == "other" and command.startswith("fairseq") else message
-                told = "no summaries" if kind.endswith("target.idx") and not command.endswith(".sh") else told
+                told = (
+                    "no summaries"
+                    if kind.endswith("target.idx") and command not in ("wfe-train", "wfe-generate")
+                    else told
+                )
                 result = out / "checkpoint1.pt" if "train" in command else out
                 yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):
@@ -292,7 +301,7 @@ def option_cases(w: World):
                     *TINY,
                     f"{option}={value}",
                 ]
-                yield Case("train.sh", f"{option} {value}", arguments, option, out=w.open / "new" / "checkpoint1.pt")
+                yield Case("wfe-train", f"{option} {value}", arguments, option, out=w.open / "new" / "checkpoint1.pt")
     for words, said in TRAINING_WORDS:
         tiny = [] if "--arch" in words else TINY
         arguments = [w.data, *TASK, *TRAINING, *tiny, "--save-dir", out, *words]
@@ -326,11 +335,11 @@ def option_cases(w: World):
                     *more,
                     f"{option}={value}",
                 ]
-                yield Case("generate.sh", f"{option} {value}", arguments, option, out=out)
+                yield Case("wfe-generate", f"{option} {value}", arguments, option, out=out)
     for option, value in {"--beam": "0", "--nbest": "9", "--decoding": "x", "--threads": "0", "--none-such": "1", "--split": "none_such",
                           "--protocol": "x", "--time-only": "0"}.items():  # fmt: skip
         yield Case(
-            "generate.sh",
+            "wfe-generate",
             f"{option} {value}",
             ["--model", w.model, "--out", out, option, value],
             value if option == "--split" else option,
@@ -339,7 +348,7 @@ def option_cases(w: World):
     for option, value in {"--epochs": "0", "--patience": "-1", "--seed": "-1", "--threads": "x", "--gpus": "0", "--gpus 2": None, "--machine": "2",
                           "--estimator": "x", "--preset": "x", "--best-by": "x", "--none-such": "1", "--add-wfe": "nowhere"}.items():  # fmt: skip
         words = option.split() if value is None else [option, value]
-        yield Case("train.sh", f"{option} {value}", [*options(w.data, out, preset="small"), *words], option, out=out)
+        yield Case("wfe-train", f"{option} {value}", [*options(w.data, out, preset="small"), *words], option, out=out)
     files = ["--train", w.train, "--valid", w.valid, "--out", out]
     for option, value in {
         "--merges": "0",
@@ -349,7 +358,7 @@ def option_cases(w: World):
         "--train": "nowhere",
     }.items():
         yield Case(
-            "preprocess.sh",
+            "wfe-preprocess",
             f"{option} {value}",
             [*files, option, value],
             "nowhere" if option == "--train" else option,
@@ -357,7 +366,7 @@ def option_cases(w: World):
         )
     for name, words, said in (("no options", [], "required"), ("unknown", ["--none-such"], "error: ")):
         for command in MODULES:
-            known = {"treat": ["apply", w.data], "wfe-experiment": ["config.ini"], "wfe-frequencies": ["--model", "x", "--data", "x"],
+            known = {"wfe-treat": ["apply", w.data], "wfe-experiment": ["config.ini"], "wfe-frequencies": ["--model", "x", "--data", "x"],
                      "wfe-evaluate": ["--references", "x", "--hypotheses", "x"]}.get(command, []) if words else []  # fmt: skip
             yield Case(command, name, [*known, *words], said)
     for name, config in {"none": None, "empty": "", "no section": "a = 1\n", "unknown section": "[nothing]\n", "unknown key": "[experiment]\nnothing = 1\n",
@@ -381,17 +390,17 @@ def output_cases(w: World):
         config.write_text(f"[experiment]\nout = {out}\n[data]\ntrain = {w.train}\nvalid = {w.valid}\ntest = {w.test}\n")
         references = ["--references", w.folder / "test.title", "--hypotheses", w.folder / "test.title"]
         calls = {
-            "preprocess.sh": [*text, "--out", out],
-            "train.sh": [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
-            "generate.sh": ["--model", w.model, "--out", out, "--threads", 1],
+            "wfe-preprocess": [*text, "--out", out],
+            "wfe-train": [*options(w.data, out, "--epochs", "1", preset="small"), "--", "--cpu", *TINY],
+            "wfe-generate": ["--model", w.model, "--out", out, "--threads", 1],
             "wfe-evaluate": ["--protocol", "gigaword", "--rouge", "python", "--json", out, *references],
             "wfe-frequencies": ["--model", w.model, "--data", w.data, "--json", out],
             "wfe-experiment": [config],
         }
         for command, arguments in calls.items():
             # A training that has no epoch yet leaves its settings.
-            result = out / "checkpoint1.pt" if command == "train.sh" else out
-            told = "not writable" if command == "generate.sh" and kind == "read-only" else said
+            result = out / "checkpoint1.pt" if command == "wfe-train" else out
+            told = "not writable" if command == "wfe-generate" and kind == "read-only" else said
             yield Case(command, f"output {kind}", arguments, told, out=result, before=lambda: fill(w.full))
     for command, arguments in calls.items():
         out = w.file if command not in ("wfe-evaluate", "wfe-frequencies") else w.data
