@@ -1,7 +1,7 @@
 """One or several models that search together, under the rules of a step."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Callable, Optional
 
 import torch
 from fairseq import utils
@@ -69,6 +69,7 @@ class RuledEnsemble(EnsembleModel):
         if self.options.wfe_decoding == "off":
             return EncodedBatch(encoder_outs, sentences)
         if self.options.wfe_decoding == "oracle":
+            assert truth is not None
             # What a perfect estimator would say; the oracle has no use for gates.
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
@@ -79,7 +80,8 @@ class RuledEnsemble(EnsembleModel):
 
     def shortened(self, sentences: Sentences, estimate: FrequencyEstimate) -> Sentences:
         """The sentences with a vocabulary of their own."""
-        prefix, source_words = sentences.prefix, sentences.source_words
+        prefix, source_words, bound = sentences.prefix, sentences.source_words, sentences.bound
+        assert bound is not None
         always = [torch.arange(self.dictionary.nspecial, device=estimate.r.device)]
         words = choose_words(estimate.a_hat, self.shortlist, always if prefix is None else [*always, prefix])
         if source_words is not None:
@@ -87,7 +89,7 @@ class RuledEnsemble(EnsembleModel):
             source_words = torch.searchsorted(words, source_words.masked_fill(~known, self.dictionary.unk()))
         return sentences._replace(
             vocabulary=words,
-            bound=select_words(sentences.bound, words),
+            bound=select_words(bound, words),
             prefix=None if prefix is None else torch.searchsorted(words, prefix),
             source_words=source_words,
         )
@@ -127,7 +129,7 @@ class RuledEnsemble(EnsembleModel):
             raise UserError("--coverage-penalty needs the model's attention to the source, and this model shows none")
         words = batch.sentences.vocabulary
         vocabulary = len(self.dictionary) if words is None else len(words)
-        rules = [self.refuse_nan_scores, *self.rules]
+        rules: list[Callable[[Tensor, StepContext], None]] = [self.refuse_nan_scores, *self.rules]
         if wanted > 0:
             special = self.dictionary.nspecial
             return best_candidates(scores, step, rules, normalize, special, wanted, vocabulary), attention

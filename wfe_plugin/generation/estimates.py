@@ -76,11 +76,11 @@ def bound_of_batch(
 
 def minimum_budget(like: Tensor, eos: int, *wishes: Optional[Tensor]) -> Optional[Tensor]:
     """Budgets that the user's wishes call for: their words as often as they have them, (sentences, vocabulary)."""
-    wishes = [words for words in wishes if words is not None]
-    if not wishes:
+    found = [words for words in wishes if words is not None]
+    if not found:
         return None
     minimum = torch.zeros_like(like)
-    for words in wishes:
+    for words in found:
         minimum.scatter_add_(1, words, torch.ones_like(words).type_as(minimum))
     minimum[:, eos] = 0.0  # a prefix may end in EOS, which is no wish for more
     return minimum

@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple, Optional
 import torch
 from torch import Tensor
 
-from wfe_plugin.generation.rules.rule import Rule, StepContext
+from wfe_plugin.generation.rules.rule import StepContext
 from wfe_plugin.method.best_words import best_words
 
 # Scores that are worked on at a time: few enough for the cache of a processor.
@@ -31,7 +31,7 @@ class Candidates(NamedTuple):
 def best_candidates(
     scores: Tensor,
     step: StepContext,
-    rules: Sequence[Rule],
+    rules: Sequence[Callable[[Tensor, StepContext], None]],
     normalize: Optional[Callable[[Tensor], Tensor]],
     special: int,
     number: int,

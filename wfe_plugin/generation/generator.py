@@ -225,7 +225,7 @@ def constrained_words(constraints: Tensor, pad: int) -> Tensor:
     return words.masked_fill(words.eq(0), pad)
 
 
-def show_attention(decoder: torch.nn.Module) -> None:
+def show_attention(decoder) -> None:
     """Undo that fairseq switches attention off in decoders that only generate."""
     for module in decoder.modules():
         if hasattr(module, "need_attn"):

@@ -42,7 +42,7 @@ NEUTRAL = {
 class DecodingConfig(FairseqDataclass):
     """The task's options of decoding; `--no-repeat-ngram-size` is fairseq's own."""
 
-    wfe_decoding: ChoiceEnum(list(MODES)) = field(
+    wfe_decoding: ChoiceEnum(list(MODES)) = field(  # type: ignore[valid-type]
         default="auto",
         metadata={
             "help": "auto: full, with the weights that the model was calibrated to, or off for models without a "
@@ -200,7 +200,9 @@ class DecodingConfig(FairseqDataclass):
     def weighted(self, mode: str, calibration: Calibration) -> "DecodingConfig":
         """With this mode, and these weights where none are given."""
         given = (self.wfe_gate_weight, self.wfe_base_rate_weight, self.word_reward)
-        gate, base_rate, reward = (default if value is None else value for value, default in zip(given, calibration))
+        gate, base_rate, reward = (
+            default if value is None else value for value, default in zip(given, calibration[:3])
+        )
         return replace(
             self, wfe_decoding=mode, wfe_gate_weight=gate, wfe_base_rate_weight=base_rate, word_reward=reward
         )
@@ -216,4 +218,6 @@ class DecodingConfig(FairseqDataclass):
     @property
     def calibration(self) -> Calibration:
         """Of resolved options."""
-        return Calibration(self.wfe_gate_weight, self.wfe_base_rate_weight, self.word_reward)
+        gate, base_rate, reward = self.wfe_gate_weight, self.wfe_base_rate_weight, self.word_reward
+        assert gate is not None and base_rate is not None and reward is not None
+        return Calibration(gate, base_rate, reward)

@@ -24,11 +24,12 @@ def added_scores(
     Returns:
         (outputs, length), float32; anything at padding
     """
-    added = options.word_reward * target.ne(dictionary.eos()).float()
+    added = options.calibration.word_reward * target.ne(dictionary.eos()).float()
     if options.wfe_decoding == "off":
         return added
     inputs = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}
     bound = RuledEnsemble(models, dictionary, options).encode(inputs).sentences.bound
+    assert bound is not None
     return added + reference_log_mask(bound, target, sentence)
 
 

@@ -30,7 +30,7 @@ def choose_words(a_hat: Tensor, best: int, always: list[Tensor]) -> Tensor:
     return torch.cat([words.reshape(-1) for words in (found, *always)]).unique()
 
 
-def output_layer_name(decoder: nn.Module) -> str:
+def output_layer_name(decoder) -> str:
     """The attribute of a decoder that holds its output layer."""
     vocabulary = len(decoder.dictionary)
     for name in ("fc_out", "output_projection", "fc3"):  # of LSTM, Transformer and fconv
@@ -123,7 +123,7 @@ class DecoderOutput:
         self.decoder = decoder
         self.name = output_layer_name(decoder)
         self.layer = getattr(decoder, self.name)
-        self.known_weights = None
+        self.known_weights: list[tuple[int, int]] = []
 
     def moments(self) -> tuple[WordMoments, float]:
         """Of all words, and what biases were reduced by; computed anew if weights changed."""

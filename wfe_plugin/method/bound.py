@@ -22,7 +22,7 @@ correct it at the few words that were generated.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -120,12 +120,18 @@ def weight_of_words(log_g_hat: Tensor, calibration: Calibration, log_base_rate: 
 
 def select_sentences(bound: FrequencyBound, sentences) -> FrequencyBound:
     """The bound of the given sentences (indices, or a slice), in that order."""
-    return FrequencyBound(*(None if field is None else field[sentences] for field in bound))
+    return of_all(bound, lambda field: field[sentences])
 
 
 def select_words(bound: FrequencyBound, words: Tensor) -> FrequencyBound:
     """The bound of the given words (indices) only."""
-    return FrequencyBound(*(None if field is None else field.index_select(1, words) for field in bound))
+    return of_all(bound, lambda field: field.index_select(1, words))
+
+
+def of_all(bound: FrequencyBound, some: Callable[[Tensor], Tensor]) -> FrequencyBound:
+    """The same of each tensor of the bound."""
+    budget, log_weight, floor, first_mask = bound
+    return FrequencyBound(some(budget), some(log_weight), None if floor is None else some(floor), some(first_mask))
 
 
 def occurrences(words: Tensor) -> Tensor:
@@ -194,9 +200,8 @@ def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional
         sentence = torch.arange(target.size(0), device=target.device)
     same = target.unsqueeze(2).eq(target.unsqueeze(1))
     earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(-1)
-    budget, log_weight, floor = (
-        None if field is None else field[sentence.unsqueeze(1), target]
-        for field in (bound.budget, bound.log_weight, bound.floor)
-    )
+    place = sentence.unsqueeze(1), target
+    budget, log_weight = bound.budget[place], bound.log_weight[place]
+    floor = None if bound.floor is None else bound.floor[place]
     spent = (same & earlier).sum(dim=2)
     return log_mask(budget - spent, torch.where(spent > 0, log_weight.clamp(max=0.0), log_weight), floor)

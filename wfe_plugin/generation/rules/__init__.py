@@ -26,13 +26,13 @@ def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int
     named = words_of_option("--exempt-words", options.exempt_words, dictionary)
     exempt = torch.cat((named, torch.tensor([eos])))
     penalties = options.repetition_penalty, options.frequency_penalty, options.presence_penalty
-    rules = []
+    rules: list[Rule] = []
     if penalties != (1.0, 0.0, 0.0):
         rules.append(WordPenalties(*penalties, exempt))
     if options.wfe_decoding != "off":
         rules.append(WithinFrequencies())
-    if options.word_reward != 0:
-        rules.append(WordReward(options.word_reward, eos))
+    if options.calibration.word_reward != 0:
+        rules.append(WordReward(options.calibration.word_reward, eos))
     if options.out_of_source_penalty > 0:
         rules.append(OutOfSourcePenalty(options.out_of_source_penalty, torch.cat((exempt, torch.tensor([pad, unk])))))
     if options.word_cap > 0:

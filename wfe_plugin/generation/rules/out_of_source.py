@@ -19,6 +19,7 @@ class OutOfSourcePenalty(Rule):
         self.exempt = exempt
 
     def __call__(self, lprobs: Tensor, step: StepContext) -> None:
+        assert step.sentences.source_words is not None  # the ensemble gives them where this rule is wanted
         exempt = step.sentences.in_vocabulary(self.exempt.to(lprobs.device)).expand(len(lprobs), -1)
         kept = torch.cat((step.of_rows(step.sentences.source_words), exempt), dim=1)
         scores = lprobs.gather(1, kept)
