@@ -63,20 +63,19 @@ train() {
     printf '%s\n' data: "  train: {path_src: '$work/epochs.source', path_tgt: '$work/epochs.target'}" \
         "  valid: {path_src: '$work/valid.source', path_tgt: '$work/valid.target'}" \
         "src_vocab: '$work/source.vocab'" "tgt_vocab: '$work/target.vocab'" >"$work/$name.yaml"
-    rm -f -- "$work/$name.log"
-    "$venv/bin/python" "$here/onmt.py" train "$@" -config "$work/$name.yaml" -save_model "$work/$name" \
+    "$venv/bin/python" "$here/run_onmt.py" train "$@" -config "$work/$name.yaml" -save_model "$work/$name" \
         -encoder_type brnn -decoder_type rnn -rnn_type LSTM -layers 1 -word_vec_size 128 -hidden_size 160 \
         -global_attention general -dropout 0.3 -optim adam -learning_rate 0.002 -max_grad_norm 5 \
         -batch_type sents -batch_size 32 -valid_batch_size 32 -bucket_size "$pairs" -num_workers 0 -seed 1 \
         -train_steps $((steps * epochs)) -valid_steps $steps -save_checkpoint_steps $steps -report_every 100 \
-        -log_file "$work/$name.log"
+        2>&1 | tee -- "$work/$name.log"
 }
 
 translate() { # NAME [options]
     local name=$1 best
     shift
     best=$("$python" "$here/exchange.py" best "$work/$name.log")
-    "$venv/bin/python" "$here/onmt.py" translate "$@" -model "$best" -src "$work/test.source" \
+    "$venv/bin/python" "$here/run_onmt.py" translate "$@" -model "$best" -src "$work/test.source" \
         -output "$work/$name.pieces" -beam_size 5 -batch_size 32 -max_length 100
     "$python" "$here/exchange.py" undo --data "$out/data" <"$work/$name.pieces" >"$work/$name.unfinished"
     mv -- "$work/$name.unfinished" "$work/$name.txt"

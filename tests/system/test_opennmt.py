@@ -21,7 +21,7 @@ def load(name):
     return module
 
 
-exchange, onmt = load("exchange"), load("onmt")
+exchange, onmt = load("exchange"), load("run_onmt")
 
 
 def test_script_is_valid_and_explains_itself():

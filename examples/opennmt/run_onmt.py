@@ -1,4 +1,4 @@
-"""Run a command of OpenNMT-py 3.5 on current torch: onmt.py train|translate [--repaired] OPTIONS.
+"""Run a command of OpenNMT-py 3.5 on current torch: run_onmt.py train|translate [--repaired] OPTIONS.
 
 It runs in the environment that run.sh makes, which has OpenNMT-py and not this project.
 
