@@ -74,7 +74,8 @@ def evaluate(arguments, numbers, folder):
     shutil.copy(perl_cmd.ROUGE_SMART_COMMON_WORDS, folder)
     (folder / "none.exc").touch()
     database = Path(perl_cmd.ROUGE_DB).name
-    subprocess.run(["perl", perl_cmd.ROUGE_BUILD_DB_SCRIPT, ".", "exc", database], cwd=folder, check=True)
+    build = ["perl", perl_cmd.ROUGE_BUILD_DB_SCRIPT, ".", "exc", database]
+    subprocess.run(build, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     evaluations = [
         f'<EVAL ID="{place}"><MODEL-ROOT>.</MODEL-ROOT><PEER-ROOT>.</PEER-ROOT><INPUT-FORMAT TYPE="SEE"></INPUT-FORMAT>'
         f'<PEERS><P ID="1">s.{number}.txt</P></PEERS><MODELS><M ID="A">m.A.{number}.txt</M></MODELS></EVAL>'
