@@ -40,6 +40,11 @@ def build_parser() -> Parser:
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="default: %(default)s")
     parser.add_argument("--max-source-tokens", type=int, help="cut articles after this many tokens")
     parser.add_argument("--max-summary-tokens", type=int, help="cut summaries after this many tokens")
+    parser.add_argument(
+        "--calibration",
+        default="",
+        help="weights of the mask to store, such as 'gate=0.75 base-rate=0.5 reward=0.5' (default: Equation 4)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     parser.add_argument("--device", default="", help="such as cuda:1 (default: a GPU if there is one)")
     return parser

@@ -12,6 +12,7 @@ from torch import Tensor
 from wfe_plugin.errors import UserError
 from wfe_plugin.huggingface.head import ESTIMATORS, FrequencyHead
 from wfe_plugin.huggingface.texts import TEMPLATE, batches, model_inputs, padded, summary_tokens
+from wfe_plugin.method.calibration import Calibration
 from wfe_plugin.method.estimator import PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.loss import wfe_loss
@@ -33,8 +34,10 @@ class HeadTraining:
     max_source_tokens: Optional[int] = None
     max_summary_tokens: Optional[int] = None
     seed: int = 1
+    calibration: str = ""  # to be stored, as `Calibration` writes it
 
     def validate(self) -> None:
+        Calibration.parse(self.calibration)
         if self.estimator not in ESTIMATORS:
             raise UserError(f"estimator {self.estimator!r}: choose one of {', '.join(ESTIMATORS)}")
         for name in ("epochs", "batch_size", "learning_rate", "max_source_tokens", "max_summary_tokens"):
@@ -69,6 +72,7 @@ def train_head(
     torch.manual_seed(options.seed)
     template = "" if model.config.is_encoder_decoder else options.template or TEMPLATE
     head = FrequencyHead.for_model(model, options.estimator, template)
+    head.calibration = Calibration.parse(options.calibration) if options.calibration else None
     summaries = summary_tokens(model, tokenizer, [summary for _, summary in pairs], template)
     head.estimator.count_base_rates(torch.tensor(words, dtype=torch.long) for words in summaries)
     optimizer = torch.optim.Adam(head.parameters(), lr=options.learning_rate)
