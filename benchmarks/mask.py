@@ -35,7 +35,7 @@ def step_of_decoding(words: int) -> tuple[torch.Tensor, FrequencyBound, torch.Te
         torch.rand(BATCH, words, generator=generator) * 2, torch.randn(BATCH, words, generator=generator)
     )
     generated = torch.randint(4, words, (rows, GENERATED), generator=generator)
-    return torch.randn(rows, words, generator=generator), frequency_bound(estimate, unbounded=2), generated
+    return torch.randn(rows, words, generator=generator), frequency_bound(estimate, unbounded=[2]), generated
 
 
 def mask_rounds(words: int, rounds: int) -> list[dict[str, float]]:

@@ -27,7 +27,7 @@ def both_sides(**sizes):
 TRANSFORMER = both_sides(embed_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2)
 SIZES = {
     "transformer": TRANSFORMER,
-    "bart": dict(TRANSFORMER, task="summarization_wfe"),
+    "bart": dict(TRANSFORMER, task="summarization_wfe", wfe_estimator="paper"),
     "fconv": dict(both_sides(embed_dim=4, layers="[(5, 3), (6, 2)]"), decoder_out_embed_dim=5),
     "lightconv": dict(
         both_sides(embed_dim=4, conv_dim=4, ffn_embed_dim=6, layers=2, attention_heads=2, conv_type="lightweight"),

@@ -64,13 +64,12 @@ class LiteralSearch:
             self.log_weight = [0.0] * len(g)
         if (gate_weight, base_rate_weight) != (1, 0):
             self.log_weight[dictionary.unk()] = self.log_weight[self.pad] = 0.0
-        if not bound_eos:
-            self.r_hat[self.eos], self.log_weight[self.eos] = INF, 0.0
+        for word in [dictionary.bos()] + [self.eos] * (not bound_eos):
+            self.r_hat[word], self.log_weight[word] = INF, 0.0
         self.bonus = [word_reward] * len(r)
         for word, text in enumerate(dictionary.symbols):
             if text not in map(task.source_dictionary.__getitem__, source) and word >= dictionary.nspecial:
                 self.bonus[word] -= out_of_source_penalty
-        self.bonus[dictionary.bos()] -= out_of_source_penalty
         self.bonus[self.eos] = 0.0
 
     def lprobs(self, words) -> list[float]:

@@ -59,12 +59,13 @@ def bound_of_batch(
         models: whose base rates are used
         prefix, constraints: (sentences, number), words that the user forces
     """
-    pad, eos, unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
+    bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     calibration = options.calibration
     return frequency_bound(
         estimate,
         options.wfe_decoding,
-        unbounded=None if options.wfe_bound_eos else eos,
+        # The start symbol is no word of a summary; BART's outputs may begin with it.
+        unbounded=(bos,) if options.wfe_bound_eos else (bos, eos),
         minimum_budget=minimum_budget(estimate.r, eos, prefix, constraints),
         floor=last_resorts(estimate.r, eos, options.wfe_bound_eos, constraints),
         calibration=calibration,

@@ -63,7 +63,7 @@ def log_mask(budget_left: Tensor, log_weight: Tensor, floor: Optional[Tensor] = 
 def frequency_bound(
     estimate: FrequencyEstimate,
     mode: str = "full",
-    unbounded: Optional[int] = None,
+    unbounded: Sequence[int] = (),
     minimum_budget: Optional[Tensor] = None,
     floor: Optional[Tensor] = None,
     calibration: Calibration = PAPER,
@@ -77,7 +77,7 @@ def frequency_bound(
         mode: `full` is the paper's; `strict` as well, but a word comes again
             only as far as â allows; `bound` uses r̂ only and `gate` ĝ only;
             `oracle` is `bound` with true frequencies in the place of r
-        unbounded: index of a word that is free of both (EOS)
+        unbounded: indices of words that are free of both (EOS)
         minimum_budget: (sentences, vocabulary), budgets that words have at
             least, whatever the estimate says: words that the user forces
         floor: (sentences, vocabulary), LAST_RESORT at words that must stay
@@ -100,10 +100,8 @@ def frequency_bound(
         raise ValueError(f"unknown mode {mode!r}; choose one of {DECODING_MODES}")
     if minimum_budget is not None:
         budget = torch.maximum(budget, minimum_budget)
-    if unbounded is not None:
-        budget[:, unbounded] = float("inf")
-        log_weight[:, unbounded] = 0.0
-    log_weight[:, list(exempt)] = 0.0
+    budget[:, list(unbounded)] = float("inf")
+    log_weight[:, [*unbounded, *exempt]] = 0.0
     first_mask = log_mask(budget, log_weight, floor)
     return FrequencyBound(budget, log_weight, floor, first_mask)
 

@@ -9,15 +9,18 @@ from wfe_plugin.errors import UserError
 class ChecksWeights:
     """A mixin before an encoder-decoder model. Embeddings are called `embed_tokens`, as in all of fairseq's models."""
 
-    def load_state_dict(self, state_dict, *args, **kwargs):
-        for side, name in (("source", "encoder"), ("target", "decoder")):
-            stored = state_dict.get(f"{name}.embed_tokens.weight")
-            words = len(getattr(self, name).dictionary)
+    def upgrade_state_dict_named(self, state_dict, name):
+        super().upgrade_state_dict_named(state_dict, name)  # in which BART cuts off the row of <mask>
+        for side, part in (("source", "encoder"), ("target", "decoder")):
+            stored = state_dict.get(f"{part}.embed_tokens.weight")
+            words = len(getattr(self, part).dictionary)
             if stored is not None and len(stored) != words:
                 raise UserError(
                     f"the model was trained with {len(stored)} {side} words, but the data have {words}: give the data "
                     "that it was trained on, or data that were prepared with the same vocabularies"
                 )
+
+    def load_state_dict(self, state_dict, *args, **kwargs):
         for name, weights in state_dict.items():
             if not torch.isfinite(weights).all():
                 raise UserError(

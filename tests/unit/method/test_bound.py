@@ -68,7 +68,7 @@ def test_against_literal_loops(case, mode, exempt_eos):
     rows, beam, length, random = case
     estimate = FrequencyEstimate(torch.tensor([r for r, _ in rows]), torch.tensor([g for _, g in rows]))
     vocabulary = estimate.r.size(1)
-    bound = frequency_bound(estimate, mode, unbounded=EOS if exempt_eos else None)
+    bound = frequency_bound(estimate, mode, unbounded=[EOS] if exempt_eos else [])
     lprobs = torch.randn(len(rows) * beam, vocabulary)
     generated = [[random.randrange(vocabulary) for _ in range(length)] for _ in range(len(rows) * beam)]
     masked = add_log_mask(lprobs.clone(), bound, torch.tensor(generated).long().view(len(generated), length))
@@ -117,7 +117,7 @@ def test_minimum_budget_lifts_only_what_it_names():
 def test_reference_log_mask_is_that_of_the_search():
     torch.manual_seed(1)
     estimate = FrequencyEstimate(2 * torch.rand(2, 6), torch.randn(2, 6))
-    bound = frequency_bound(estimate, unbounded=EOS)
+    bound = frequency_bound(estimate, unbounded=[EOS])
     target = torch.tensor([[3, 4, 3, 3, EOS], [5, 5, 4, EOS, 1]])
     masks = reference_log_mask(bound, target)
     for sentence in range(2):
@@ -167,7 +167,7 @@ class TestWeights:
         assert masked[0, :4].tolist() == pytest.approx([-0.5, 0.0, -INF, -INF])
 
     def test_exempt_words_have_a_budget_but_no_weight(self):
-        assert self.mask(1.0, 0.5, exempt=(1, 2), unbounded=3)[:4] == pytest.approx([-0.5, -1, -INF, 0.0])
+        assert self.mask(1.0, 0.5, exempt=(1, 2), unbounded=[3])[:4] == pytest.approx([-0.5, -1, -INF, 0.0])
 
     @pytest.mark.parametrize("mode, expected", [("bound", [0, -1, -INF, 0]), ("gate", [-0.5, 1, 0, 0.5])])
     def test_modes(self, mode, expected):

@@ -22,9 +22,9 @@ def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int
         dictionary: of the target
         no_repeat_ngram_size: 0: n-grams may repeat
     """
-    pad, eos, unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
+    bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     named = words_of_option("--exempt-words", options.exempt_words, dictionary)
-    exempt = torch.cat((named, torch.tensor([eos])))
+    exempt = torch.cat((named, torch.tensor([bos, eos])))
     penalties = options.repetition_penalty, options.frequency_penalty, options.presence_penalty
     rules: list[Rule] = []
     if penalties != (1.0, 0.0, 0.0):
