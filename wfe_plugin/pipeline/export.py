@@ -180,7 +180,9 @@ def data_facts(prepared: dict) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     fairseq = next(
-        distribution for name in ("fairseq-fixed", "fairseq") for distribution in metadata.distributions(name=name)
+        distribution
+        for name in ("ve-fairseq", "fairseq-fixed", "fairseq")
+        for distribution in metadata.distributions(name=name)
     )
     return {
         "exported with": f"wfe_plugin {wfe_plugin.__version__}, {fairseq.metadata['Name']} {fairseq.version}, "
