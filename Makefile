@@ -27,7 +27,7 @@ help: ## list the targets (the default)
 	@echo '  QUICK        QUICK=1: a short "make bench"'
 	@echo '  BENCH_ARGS   arguments for the benchmark, for instance BENCH_ARGS="--profile"'
 
-setup: ## install everything into VENV (3 to 5 minutes the first time; compiles fairseq)
+setup: ## install everything into VENV (3 to 5 minutes if fairseq must be compiled)
 	@bash scripts/setup.sh
 
 demo: setup ## train and generate on a toy corpus

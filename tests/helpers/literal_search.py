@@ -64,7 +64,7 @@ class LiteralSearch:
             self.log_weight = [0.0] * len(g)
         if (gate_weight, base_rate_weight) != (1, 0):
             self.log_weight[dictionary.unk()] = self.log_weight[self.pad] = 0.0
-        for word in [dictionary.bos()] + [self.eos] * (not bound_eos):
+        for word in [dictionary.bos()] * model.says_start_symbol + [self.eos] * (not bound_eos):
             self.r_hat[word], self.log_weight[word] = INF, 0.0
         self.bonus = [word_reward] * len(r)
         for word, text in enumerate(dictionary.symbols):

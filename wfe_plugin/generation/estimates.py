@@ -61,11 +61,13 @@ def bound_of_batch(
     """
     bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     calibration = options.calibration
+    unbounded = [] if options.wfe_bound_eos else [eos]
+    if any(model.says_start_symbol for model in models):
+        unbounded.append(bos)
     return frequency_bound(
         estimate,
         options.wfe_decoding,
-        # The start symbol is no word of a summary; BART's outputs may begin with it.
-        unbounded=(bos,) if options.wfe_bound_eos else (bos, eos),
+        unbounded=unbounded,
         minimum_budget=minimum_budget(estimate.r, eos, prefix, constraints),
         floor=last_resorts(estimate.r, eos, options.wfe_bound_eos, constraints),
         calibration=calibration,

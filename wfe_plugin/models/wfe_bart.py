@@ -17,6 +17,8 @@ class WFEBARTModel(WFEModel, BARTModel):
     the paper's 85 % and 39 %.
     """
 
+    says_start_symbol = True
+
     @classmethod
     def build_model(cls, args, task) -> "WFEBARTModel":
         args.wfe_estimator = getattr(args, "wfe_estimator", "votes")

@@ -128,6 +128,9 @@ class WFEModel(ChecksWeights):
 
     # What a family says
 
+    # Whether its outputs may begin with <s>, as BART's do: then that symbol has neither budget nor gate.
+    says_start_symbol = False
+
     def encoder_states(self, encoder_out, src_tokens: Tensor) -> tuple[Tensor, Tensor]:
         """The states that the sub-model reads: before output dropout, if there is such.
 

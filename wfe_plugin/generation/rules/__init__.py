@@ -24,7 +24,7 @@ def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int
     """
     bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     named = words_of_option("--exempt-words", options.exempt_words, dictionary)
-    exempt = torch.cat((named, torch.tensor([bos, eos])))
+    exempt = torch.cat((named, torch.tensor([eos])))
     penalties = options.repetition_penalty, options.frequency_penalty, options.presence_penalty
     rules: list[Rule] = []
     if penalties != (1.0, 0.0, 0.0):
@@ -34,7 +34,9 @@ def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int
     if options.calibration.word_reward != 0:
         rules.append(WordReward(options.calibration.word_reward, eos))
     if options.out_of_source_penalty > 0:
-        rules.append(OutOfSourcePenalty(options.out_of_source_penalty, torch.cat((exempt, torch.tensor([pad, unk])))))
+        rules.append(
+            OutOfSourcePenalty(options.out_of_source_penalty, torch.cat((exempt, torch.tensor([bos, pad, unk]))))
+        )
     if options.word_cap > 0:
         rules.append(WordCap(options.word_cap, exempt))
     if no_repeat_ngram_size > 0:

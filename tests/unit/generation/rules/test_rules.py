@@ -226,6 +226,6 @@ def test_words_of_options():
     (rule,) = rules_of_step(resolved(word_cap=1, exempt_words=" of  the "), dictionary())
     assert set(rule.exempt.tolist()) == {EOS, 4, 5}
     (rule,) = rules_of_step(resolved(out_of_source_penalty=1.0, exempt_words="gold"), dictionary())
-    assert set(rule.exempt.tolist()) == {PAD, EOS, 3, 6}
+    assert set(rule.exempt.tolist()) == {0, PAD, EOS, 3, 6}
     with pytest.raises(UserError, match="--exempt-words: not in the target dictionary: silver"):
         rules_of_step(resolved(word_cap=1, exempt_words="gold silver"), dictionary())
