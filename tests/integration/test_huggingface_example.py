@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from helpers import ROOT
-from helpers.tiny_hf import tiny_bart, tiny_gpt2, tiny_tokenizer
+from helpers.tiny_hf import BOS, PAD, UNK, tiny_bart, tiny_gpt2, tiny_tokenizer
 from wfe_plugin.cli import hf_train
 from wfe_plugin.huggingface import FrequencyHead
 from wfe_plugin.huggingface.train import load_model
@@ -23,7 +23,9 @@ TEMPLATE = {"bart": "", "gpt2": "w7 {source} w6"}
 def kind(request, tmp_path, monkeypatch):
     """A directory with a model, articles and summaries."""
     monkeypatch.chdir(tmp_path)
-    {"bart": tiny_bart, "gpt2": tiny_gpt2}[request.param]().save_pretrained("model")
+    model = {"bart": tiny_bart, "gpt2": tiny_gpt2}[request.param]()
+    model.generation_config.update(min_new_tokens=2, suppress_tokens=[BOS, PAD, UNK])
+    model.save_pretrained("model")
     tiny_tokenizer(ends=request.param == "bart").save_pretrained("model")
     for name, lines in (("articles", ["w0 w1 w2", "w3", "w4 w4"]), ("summaries", ["w0", "w3", "w4"])):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
