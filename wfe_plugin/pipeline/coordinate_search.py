@@ -54,6 +54,13 @@ class CoordinateSearch:
         for point in itertools.product(*choices):
             self.value(point)
 
+    def boldest(self, within: float) -> Optional[Point]:
+        """Of the points that are worth as much as the best, less *within*: the one furthest along the first axis."""
+        if self.best is None:
+            return None
+        as_good = [point for point, value in self.values.items() if value >= self.values[self.best] - within]
+        return max(as_good, key=lambda point: (point[0], self.values[point]))
+
     def refine(self, halvings: int = 1) -> None:
         """Step along each axis from the best point as long as that helps; then with half the step."""
         for halving in range(halvings + 1):

@@ -35,7 +35,7 @@ from wfe_plugin.pipeline.training import Training
 LOCK_SECONDS = 8
 CALIBRATION_NOTES = "calibration.json"
 CALIBRATION_PAIRS = (100, 1000)  # at least, unless the validation set has fewer, and at most
-CALIBRATION_SECONDS = 60  # that it may always take
+CALIBRATION_SECONDS = 120  # that it may always take
 POLL_SECONDS = 2
 
 

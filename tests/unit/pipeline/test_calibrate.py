@@ -22,9 +22,9 @@ def test_protocols():
 
 @pytest.mark.parametrize(
     "length, f1, recall",
-    [(1.0, 40.0, 40.0), (1.1, 40.0, 40.0), (1.2, 37.5, 37.5), (0.9, 40.0, 40.0), (0.7, 35.0, 40.0)],
+    [(1.0, 40.0, 40.0), (1.05, 40.0, 40.0), (1.15, 37.5, 37.5), (0.95, 40.0, 40.0), (0.75, 35.0, 40.0)],
 )
-def test_lengths_beyond_a_tenth_have_a_price(length, f1, recall):
+def test_lengths_that_differ_too_much_have_a_price(length, f1, recall):
     """A quarter of a point for each percent; recall itself takes care of short outputs."""
     assert worth(Outcome(40.0, length), F1) == pytest.approx(f1)
     assert worth(Outcome(40.0, length), RECALL) == pytest.approx(recall)

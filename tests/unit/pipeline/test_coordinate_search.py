@@ -70,3 +70,13 @@ def test_without_time_the_best_so_far_is_known():
     with pytest.raises(OutOfTime):
         search.grid("x", "y")
     assert search.best == min(hill.seen, key=lambda point: (point[0] - 0.5) ** 2 + (point[1] - 0.5) ** 2)
+
+
+def test_the_boldest_of_those_that_are_as_good():
+    """Worth 1 - x/10 - y²: within 0.1 of the top are x=1 and x=0 with y=0."""
+    search = CoordinateSearch([Axis("x", (0.0, 1.0, 2.0)), Axis("y", (0.0, 1.0))], lambda p: 1 - p[0] / 10 - p[1] ** 2)
+    assert search.boldest(0.1) is None
+    search.start()
+    search.grid("x", "y")
+    assert (search.best, search.boldest(0.0)) == ((0.0, 0.0), (0.0, 0.0))
+    assert search.boldest(0.11) == (1.0, 0.0) and search.boldest(0.21) == (2.0, 0.0)
