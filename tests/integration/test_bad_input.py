@@ -83,7 +83,7 @@ def test_separators_in_names(world, tmp_path, capsys):
     for name in ("good.pt", "data"):
         (tmp_path / "c:d" / name).symlink_to(world / name)
     arguments = ["--out", "out", "--model", str(world / "good.pt"), "--data", str(tmp_path / "c:d" / "data")]
-    message = "in the name for a separator; please rename it"
+    message = "in the name as a separator; rename it"
     refused(generate.main, arguments, f"{tmp_path}/c:d/data: fairseq takes ':' {message}", capsys)
 
 
@@ -289,7 +289,7 @@ def test_binarised_sets_that_were_cut_short(world, tmp_path, capsys, suffix, kep
     for split in ("train", "test"):
         os.truncate(tmp_path / "data" / f"{split}.source-target.target.{suffix}", kept)
     data = str(tmp_path / "data")
-    message = "source-target.target: missing, damaged or cut short: please run wfe-preprocess again"
+    message = "source-target.target: missing, damaged or cut short: run wfe-preprocess again"
     refused(train.main, ["--data", data, "--out", "out", "--preset", "small"], message, capsys)
     refused(generate.main, ["--model", "good.pt", "--data", data, "--out", "out"], message, capsys)
 

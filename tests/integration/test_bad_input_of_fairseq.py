@@ -50,7 +50,7 @@ def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys
     torch.save({**torch.load("good.pt"), "extra_state": {}}, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small", "--baseline"]
     (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
-    refused(train.main, arguments, "checkpoint1.pt: tells no epoch or no validation score", capsys)
+    refused(train.main, arguments, "checkpoint1.pt: has no epoch or no validation score", capsys)
 
 
 def fairseq(main, parser, *arguments, data="data"):

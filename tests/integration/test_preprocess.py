@@ -200,7 +200,7 @@ def test_the_output_may_be_a_link(quick, tmp_path, capsys, monkeypatch):
     (tmp_path / "a,b").mkdir()
     monkeypatch.chdir(tmp_path / "a,b")
     assert preprocess.main(options(data, "out")) == 1
-    assert "a,b/out: fairseq-preprocess takes the comma for a separator; please choose" in capsys.readouterr().err
+    assert "a,b/out: fairseq-preprocess reads the comma as a separator; choose" in capsys.readouterr().err
 
 
 def test_text_that_can_be_read_only_once(quick, tmp_path, capsys):

@@ -99,7 +99,7 @@ def test_what_a_training_continues_from_must_be_there(data, tmp_path, capsys):
     training.keep(1, epochs)
     epochs[1].path.unlink()
     assert train.main(options(data, tmp_path / "model", "--epochs", "3", preset="small")) == 1
-    assert "trained for 2 epochs; to go on, checkpoint2.pt is needed" in capsys.readouterr().err
+    assert "trained for 2 epochs; to continue, checkpoint2.pt is needed" in capsys.readouterr().err
 
 
 # The record
@@ -215,5 +215,5 @@ def test_a_closed_pipe_is_not_blamed_on_the_log(data, tmp_path, monkeypatch, cap
 
 def test_a_colon_in_the_name_of_a_model_is_refused(data, tmp_path, capsys):
     assert train.main(options(data, tmp_path / "a:b", preset="small")) == 1
-    assert "a:b: wfe-generate would take ':' for a separator" in capsys.readouterr().err
+    assert "a:b: wfe-generate would read ':' as a separator" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []

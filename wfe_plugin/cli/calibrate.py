@@ -44,7 +44,7 @@ def build_parser() -> Parser:
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
     )
     parser.add_argument("--rule", action="store_true", help="tune the rule without training; see above")
-    parser.add_argument("--split", default="valid", metavar="NAME", help="binarised set (default: %(default)s)")
+    parser.add_argument("--split", default="valid", metavar="NAME", help="binarized set (default: %(default)s)")
     parser.add_argument(
         "--protocol", default="f1", metavar="NAME", help="f1, or recall-N for recall within N bytes (default: f1)"
     )

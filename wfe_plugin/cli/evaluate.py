@@ -10,19 +10,18 @@ from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
 from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, STEMMERS
 
 DESCRIPTION = """\
-Score summaries as the literature does, and show how much they repeat themselves
-beside how much the references do.
+Score summaries as the literature does, and compare how much they repeat themselves
+with how much the references do.
 
 protocols:
   gigaword   full-length F1 (ROUGE-1.5.5 -m -n 2 -w 1.2 -a)
   duc2004    recall at 75 bytes (ROUGE-1.5.5 -m -b 75 -n 2 -w 1.2 -a)
 """
 EPILOG = """\
-Every file holds one summary per line, in the same order. Scores are percentages.
-files2rouge scores a little lower than ROUGE-1.5.5 as published, since it stems by
-Porter's rules alone; --stemmer porter gives its figures without it.
-ROUGE-1.5.5 prints the mean of its bootstrap resamples, the difference of two systems
-is one of plain means: it may be some hundredths off the difference of the scores.
+Each file has one text per line, in the same order. Scores are percentages. files2rouge scores
+slightly lower than ROUGE-1.5.5 as published because it stems by Porter's rules alone; --stemmer
+porter reproduces its figures. ROUGE-1.5.5 reports the mean of its bootstrap resamples, but the
+difference of two systems is that of their plain means, and may be off by some hundredths.
 
 example:
   wfe-evaluate --protocol duc2004 --references ref0.txt ref1.txt ref2.txt ref3.txt \\
@@ -38,7 +37,7 @@ def build_parser() -> Parser:
         required=True,
         nargs="+",
         metavar="REF",
-        help="one file for each reference that a sentence has",
+        help="one file per reference",
     )
     parser.add_argument("--hypotheses", required=True, metavar="HYP", help="the system's output")
     parser.add_argument(
@@ -49,7 +48,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--sources",
         metavar="FILE",
-        help="what was summarised: shows how many words were copied from it, and how many come from nowhere",
+        help="the source texts: shows how many words were copied, and how many were invented",
     )
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - for standard output, alone")
     parser.add_argument(
@@ -61,7 +60,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--stemmer",
         choices=STEMMERS,
-        help="wordnet (default): as ROUGE-1.5.5 is published; porter: Porter's rules alone, as in files2rouge",
+        help="wordnet (default): as published with ROUGE-1.5.5; porter: Porter's rules alone, as in files2rouge",
     )
     return parser
 

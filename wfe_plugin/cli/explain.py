@@ -17,16 +17,18 @@ examples:
 
 For each text: the words with the highest estimates (how often they may occur, how likely they are to
 occur at all, the share of training summaries that have them, and what the mask adds to their
-log-probability), then the summary word by word: what the model alone thought of the word, what each
-rule added, what was left of its budget, and what the model would rather have said.
+log-probability), then the summary word by word: its log-probability in the model alone, what each
+rule added, what was left of its budget, and the words that the model preferred.
 """
 
 
 def build_parser() -> Parser:
-    parser = Parser("wfe-explain", description="Show why a model said what it said.", epilog=EPILOG)
+    parser = Parser("wfe-explain", description="Show why a model chose each word of a summary.", epilog=EPILOG)
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="raw text to summarize (default: standard input)")
     parser.add_argument("--model", required=True, help="directory made by wfe-train or wfe-export, or a checkpoint")
-    parser.add_argument("--data", metavar="DIR", help="made by wfe-preprocess (default: what the model knows)")
+    parser.add_argument(
+        "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
+    )
     parser.add_argument("--input", metavar="FILE", help="one text per line, instead of TEXT; - is standard input")
     parser.add_argument("--beam", type=int, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--decoding", default="auto", help="as for wfe-generate (default: %(default)s)")
@@ -36,7 +38,7 @@ def build_parser() -> Parser:
     parser.add_argument("--word-cap", type=int, default=0, metavar="N", help="each word at most N times")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
-    parser.add_argument("--serve", action="store_true", help="a page to play with, on 127.0.0.1 only")
+    parser.add_argument("--serve", action="store_true", help="serve a playground on 127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="of --serve (default: %(default)s)")
     return parser
 

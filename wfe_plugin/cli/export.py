@@ -19,9 +19,9 @@ with DIR/model.pt as --path. It can be moved and copied, and needs no other file
 
 
 def build_parser() -> Parser:
-    parser = Parser("wfe-export", description="Write a model as one directory that can be passed on.", epilog=EPILOG)
+    parser = Parser("wfe-export", description="Write a model as one self-contained directory.", epilog=EPILOG)
     parser.add_argument("model", metavar="MODEL", help="directory made by wfe-train, or a checkpoint")
-    parser.add_argument("--out", required=True, metavar="DIR", help="directory to make")
+    parser.add_argument("--out", required=True, metavar="DIR", help="directory to create")
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
     )

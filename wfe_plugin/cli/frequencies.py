@@ -11,9 +11,8 @@ from pathlib import Path
 from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
 
 DESCRIPTION = """\
-Compare the word frequencies that a model estimates for the sentences of a data set with
-those in the references. The table counts the references' words by their true frequency and by
-the estimate, rounded.
+Compare the word frequencies that a model estimates for a data set with those in the
+references. The table counts the words of the references by true frequency and by estimate, rounded.
 """
 
 

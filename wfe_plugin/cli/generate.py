@@ -24,29 +24,29 @@ examples:
   wfe-generate --model models/encdec --data prepared --out blocked -- --no-repeat-ngram-size 3
 
 Output: summaries.txt, one summary per line in the order of the input, with BPE undone and
-detokenised if the data were tokenised; nbest.tsv, with line number (from 1), rank, score (log2 of
+detokenized if the data were tokenized; nbest.tsv, with line number (from 1), rank, score (log2 of
 the probability, divided by the length unless -- --unnormalized) and text; with references,
-scores.json as wfe-evaluate writes it. An empty line is summarized by an empty line. The beginning
-of an over-long text is summarized.
+scores.json as wfe-evaluate writes it. The summary of an empty line is
+empty. Of an overlong text, the beginning is summarized.
 
-A binarised set is scored against its own summaries (DIR/text/SPLIT.target) unless other
-references are named. References count as they are; treated as the data were, they come from
-  wfe-treat plain DIR < raw.txt
+A binarized set is scored against its own summaries (DIR/text/SPLIT.target) unless you name other
+references. To treat your own references as the data were treated:
+  wfe-treat plain DIR < raw.txt > references.txt
 
 Other ways to avoid repetition, with any --decoding, after --:
   --no-repeat-ngram-size N           no sequence of N words twice
-  --ignore-when-blocking 'WORD ...'  but sequences with these words may be repeated
+  --ignore-when-blocking 'WORD ...'  allow sequences with these words to repeat
   --word-cap N                       each word at most N times
-  --repetition-penalty X             multiply the log-probability of words said before by X, from 1
-  --frequency-penalty X              subtract X from it for each time that the word was said
-  --presence-penalty X               subtract X from it once
-  --coverage-penalty B               among the finished outputs, prefer those that covered the source
-  --gnmt-length-penalty A            and score them by length as Wu et al. (2016) do
+  --repetition-penalty X             multiply the log-probability of earlier words by X (1 or more)
+  --frequency-penalty X              subtract X for each earlier occurrence of the word
+  --presence-penalty X               subtract X once if the word occurred
+  --coverage-penalty B               prefer finished outputs whose attention covers the source
+  --gnmt-length-penalty A            normalize their scores by length as Wu et al. (2016) do
 With BPE, words are pieces, written as in the dictionary (dict.target.txt).
 
 Faster with a large vocabulary, for models that estimate word frequencies, after --:
-  --wfe-shortlist N                  search among the N words of each sentence of a batch that are
-                                     estimated to occur most; scores are then close to the model's
+  --wfe-shortlist N                  search only the N words with the highest estimates of each sentence;
+                                     scores are then approximate
 """
 
 MANAGED = (
@@ -62,19 +62,19 @@ def build_parser() -> Parser:
         fairseq=True,
         usage="%(prog)s --model MODEL (--data DIR [--split NAME] | --input FILE) --out DIR [options] "
         "[-- fairseq options]",
-        description="Summarize a binarised set or raw text, and score the summaries.",
+        description="Summarize a binarized set or raw text, and score the summaries.",
         epilog=EPILOG,
     )
     parser.add_argument(
         "--model",
         required=True,
-        help="directory made by wfe-train or wfe-export, or a checkpoint, or several, an ensemble, separated by colons",
+        help="directory made by wfe-train or wfe-export, or a checkpoint; several, separated by colons, are an ensemble",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
     )
     text = parser.add_mutually_exclusive_group()
-    text.add_argument("--split", metavar="NAME", help="binarised set (default: test)")
+    text.add_argument("--split", metavar="NAME", help="binarized set (default: test)")
     text.add_argument("--input", metavar="FILE", help="raw text instead, one per line")
     result = parser.add_mutually_exclusive_group(required=True)
     result.add_argument("--out", metavar="DIR", help="directory for the summaries")
@@ -82,7 +82,7 @@ def build_parser() -> Parser:
         "--time-only",
         type=positive,
         metavar="N",
-        help="keep nothing, only tell how long the search takes: about N pairs of a binarised set, every n-th batch",
+        help="write nothing; measure the search on about N pairs of a binarized set",
     )
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
@@ -90,9 +90,9 @@ def build_parser() -> Parser:
         "--decoding",
         choices=DECODINGS,
         default="auto",
-        help="use of the word-frequency estimate (default: as the model was calibrated; off for models without)",
+        help="how to use the word-frequency estimate (default: as calibrated; off for models without one)",
     )
-    parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference of a text")
+    parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference")
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
     running = parser.add_argument_group("several processes (docs/distributed.md)")
     running.add_argument(
@@ -120,7 +120,7 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         if args.time_only and getattr(args, name):
             parser.error(f"--time-only is for a binarised set, not for --{name}")
     if args.time_only and args.processes > 1:
-        parser.error("--time-only tells the time of one process: leave out --processes")
+        parser.error("--time-only measures one process: leave out --processes")
     parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
     # fairseq's default cannot be told from the user's own 0, which must be a mistake.
     if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):

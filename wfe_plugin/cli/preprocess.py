@@ -18,15 +18,14 @@ examples:
                 --test-files input.txt task1_ref0.txt --out gigaword --gigaword \\
                 --source-threshold 5 --target-threshold 5 -- --dataset-impl mmap
 
-What comes out: fairseq data with the languages "source" and "target" (several test sets are
+The result: fairseq data with the languages "source" and "target" (several test sets are
 called test, test1, test2, ...), the BPE codes, treatment.json with everything that was done,
-and text/ with the validation and test text as a perfect output would look: compare summaries
-with text/test.target. The same treatment for new text, and the way back:
-  wfe-treat --help
+and text/ with the validation and test text as perfect summaries would look: the references.
+wfe-treat applies the same treatment to new text, and undoes it.
 
-Training pairs with an empty or over-long side are dropped and reported. Pairs of the validation
-and test sets are only reported, so that line N of the output stays line N of the input.
-Windows line ends and byte-order marks are accepted. Nothing appears under --out before
+Training pairs with an empty or overlong side are dropped and reported. Such pairs in the
+validation and test sets are only reported, so that line N of the output is line N of the input.
+Windows line ends and byte-order marks are accepted. Nothing appears under --out until
 everything has succeeded.
 """
 
@@ -58,7 +57,7 @@ def build_parser() -> Parser:
         )
     files.add_argument("--source-suffix", default="article", metavar="S", help="default: %(default)s")
     files.add_argument("--target-suffix", default="title", metavar="S", help="default: %(default)s")
-    files.add_argument("--out", required=True, metavar="DIR", help="directory to make")
+    files.add_argument("--out", required=True, metavar="DIR", help="directory to create")
 
     add_treatment(parser)
     vocabulary = parser.add_argument_group("vocabulary and length")
@@ -84,15 +83,15 @@ def build_parser() -> Parser:
 
     running = parser.add_argument_group("running")
     running.add_argument("--workers", type=positive, default=1, metavar="N", help="parallel processes (default: 1)")
-    running.add_argument("--overwrite", action="store_true", help="make DIR anew even if it is there already")
+    running.add_argument("--overwrite", action="store_true", help="replace DIR if it exists")
     return parser
 
 
 def add_treatment(parser: Parser) -> None:
-    treatment = parser.add_argument_group("treatment (default: the text is taken as tokenised and left as it is)")
-    treatment.add_argument("--tokenize", action="store_true", help="tokenise raw text (sacremoses, English)")
+    treatment = parser.add_argument_group("treatment (default: none; the text counts as tokenized)")
+    treatment.add_argument("--tokenize", action="store_true", help="tokenize raw text (sacremoses, English)")
     treatment.add_argument("--lowercase", action="store_true", help="lower-case")
-    treatment.add_argument("--digits", action="store_true", help="each digit becomes #")
+    treatment.add_argument("--digits", action="store_true", help="replace each digit with #")
     treatment.add_argument(
         "--gigaword",
         action="store_true",

@@ -71,7 +71,7 @@ def build_parser() -> Parser:
         "wfe-train",
         fairseq=True,
         usage="%(prog)s --data DIR --out DIR [options] [-- fairseq options]",
-        description="Train a summarizer on data that wfe-preprocess has made.",
+        description="Train a summarizer on prepared data.",
         epilog=EPILOG,
     )
     parser.add_argument("--data", required=True, metavar="DIR", help="directory made by wfe-preprocess")

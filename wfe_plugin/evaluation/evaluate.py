@@ -61,7 +61,7 @@ def evaluate_files(
     """Measure one or two files of hypotheses, one summary per line, against files of references.
 
     Args:
-        references: one file for each reference that a sentence has
+        references: one file per reference
         hypotheses: the system's file, and perhaps another system's to compare it with
         protocol: one of `rouge_protocol.PROTOCOLS`
         implementation: one of `rouge_protocol.IMPLEMENTATIONS`

@@ -51,7 +51,7 @@ def rouge(
 
     Args:
         implementation: "perl", "python", "files2rouge", or "auto" for Perl where it can run and Python elsewhere
-        stemmer: "wordnet", as ROUGE-1.5.5 is published (default), or "porter", as files2rouge stems
+        stemmer: "wordnet", as published with ROUGE-1.5.5 (default), or "porter", as files2rouge stems
     """
     for value, known in ((protocol, PROTOCOLS), (implementation, IMPLEMENTATIONS), (stemmer, (None, *STEMMERS))):
         if value not in known:

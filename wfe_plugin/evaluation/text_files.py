@@ -1,4 +1,4 @@
-"""Reading files that hold one summary a line and that must run in parallel."""
+"""Reading files with one summary per line and that must run in parallel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Read one summary a line; a line may be empty, the file may not.
+    """Read one summary per line; a line may be empty, the file may not.
 
     Only a line feed ends a line (and a carriage return before it belongs to it):
     ``str.splitlines`` would also cut at characters such as U+2028 that occur
@@ -22,12 +22,12 @@ def read_lines(path: str | Path) -> list[str]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file. Check the path; it is relative to the current directory.") from None
     except IsADirectoryError:
-        raise UserError(f"{path}: is a directory. Name a text file with one summary a line.") from None
+        raise UserError(f"{path}: is a directory. Name a text file with one summary per line.") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from None
     content = content.removeprefix(BYTE_ORDER_MARK)
     if not content:
-        raise UserError(f"{path}: is empty. Expected one summary a line.")
+        raise UserError(f"{path}: is empty. Expected one summary per line.")
     raw_lines = content.split(b"\n")
     if not raw_lines[-1]:
         raw_lines.pop()

@@ -126,7 +126,7 @@ class Trainings:
         """
         changes = step.changes()
         if changes and self.overwrite:
-            say(f"{step.name}: starts anew, since the settings changed")
+            say(f"{step.name}: starts over because its settings changed")
             shutil.rmtree(model, ignore_errors=True)
         elif changes:
             # The record stays, or the next run would not know of the change.

@@ -17,7 +17,7 @@ def check_search(options: DecodingConfig, args, models) -> None:
     if getattr(args, "max_len_a", 0) == 0 and size > max(longest, 0):
         raise UserError(
             f"--no-repeat-ngram-size {size} is larger than the maximum length, "
-            f"--max-len-b {longest}: nothing could ever be blocked"
+            f"--max-len-b {longest}: it could never block anything"
         )
     if options.ignore_when_blocking and size == 0:
         raise UserError("--ignore-when-blocking exempts words from n-gram blocking: give --no-repeat-ngram-size, too")
@@ -59,14 +59,14 @@ def check_ruled_search(options: DecodingConfig, args, models, prefix_allowed_tok
                 "within its own frequencies; use --wfe-decoding off for the same scores"
             )
         if getattr(args, "print_alignment", None):
-            raise UserError("--print-alignment is of generated text; with --score-reference, use --wfe-decoding off")
+            raise UserError("--print-alignment aligns generated text; with --score-reference, use --wfe-decoding off")
     if getattr(args, "match_source_len", False):
         raise UserError(
             "--match-source-len fixes the length of the output, for which the words that "
             f"are allowed may not suffice; {stock}"
         )
     if prefix_allowed_tokens_fn is not None or getattr(args, "prefix_allowed_tokens_fn", None) is not None:
-        raise UserError(f"prefix_allowed_tokens_fn may leave only words that are not allowed any more; {stock}")
+        raise UserError(f"prefix_allowed_tokens_fn may leave only words that are no longer allowed; {stock}")
     min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
     if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
         raise UserError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")

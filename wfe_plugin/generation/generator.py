@@ -81,7 +81,7 @@ class WFESequenceGenerator(SequenceGenerator):
                 "them to fairseq-interactive, each after a tab at the end of a line"
             )
         if constraints is not None and not self.search.supports_constraints:
-            raise UserError("constraints were given, but this search does not know them: use --constraints")
+            raise UserError("constraints were given, but this search does not support them: use --constraints")
         self.search.init_constraints(constraints, self.beam_size)
         batch = self.model.encode(
             sample["net_input"],

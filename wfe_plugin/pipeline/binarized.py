@@ -20,4 +20,4 @@ def check_set(directory: Path, split: str) -> None:
         except Exception:  # whatever numpy, struct and mmap make of it
             whole = False
         if not whole:
-            raise UserError(f"{prefix}: missing, damaged or cut short: please run wfe-preprocess again")
+            raise UserError(f"{prefix}: missing, damaged or cut short: run wfe-preprocess again")

@@ -86,7 +86,7 @@ def read_epoch(path: Path) -> Epoch:
         following = state["train_iterator"]["epoch"]
         return Epoch(int(following) - 1, path, float(state["val_loss"]), clock(checkpoint))
     except (KeyError, TypeError, ValueError):
-        raise UserError(f"{path}: tells no epoch or no validation score: was it made by wfe-train?") from None
+        raise UserError(f"{path}: has no epoch or no validation score: was it made by wfe-train?") from None
 
 
 def clock(checkpoint: dict) -> float:

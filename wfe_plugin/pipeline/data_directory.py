@@ -33,7 +33,7 @@ def already_done(out: Path, description: dict, overwrite: bool) -> bool:
         ]
     except (OSError, ValueError, KeyError, AttributeError):
         # Also with --overwrite: this may be the user's home directory.
-        raise UserError(f"{out}: exists and was not made by wfe-preprocess; please choose another --out") from None
+        raise UserError(f"{out}: exists and was not made by wfe-preprocess; choose another --out") from None
     if changes and not overwrite:
         raise UserError(
             "\n".join(

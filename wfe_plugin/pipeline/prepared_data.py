@@ -33,7 +33,7 @@ class PreparedData:
         if not directory.is_dir():
             raise UserError(f"{directory}: no such directory")
         if os.pathsep in str(directory):
-            raise UserError(f"{directory}: fairseq takes {os.pathsep!r} in the name for a separator; rename it")
+            raise UserError(f"{directory}: fairseq takes {os.pathsep!r} in the name as a separator; rename it")
         Treatment.load(directory)
         for side in SIDES:
             if not (directory / f"dict.{side}.txt").is_file():
@@ -48,5 +48,5 @@ class PreparedData:
         """A training reads them again in each stage, and decodes them in the end."""
         if data_identity(self.read()) != self.identity:
             raise UserError(
-                f"{self.name}: was prepared anew while a model was trained on it; for the new data, choose another --out"
+                f"{self.name}: was prepared again while a model was training on it; choose another --out for the new data"
             )

@@ -22,11 +22,11 @@ def preprocess(options: PreprocessOptions, say: Callable[[str], None] = print) -
         refuse_pipe(pairs.target)
     out = resolved(options.out)
     if "," in str(out):
-        raise UserError(f"{out}: fairseq-preprocess takes the comma for a separator; please choose another --out")
+        raise UserError(f"{out}: fairseq-preprocess reads the comma as a separator; choose another --out")
     settle(out)
     description = options.description()
     if already_done(out, description, options.overwrite):
-        say(f"{options.out}: already there, from the same text and settings (--overwrite makes it anew)")
+        say(f"{options.out}: already there, from the same text and settings (--overwrite replaces it)")
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     with work_directory(out.parent, f".{out.name}.unfinished-") as work:

@@ -184,9 +184,9 @@ def find_data(states: Mapping[Path, dict], data: Union[str, Path, None]) -> Path
     first = next(iter(homes))
     found = Path(os.path.abspath(data)) if data is not None else homes[first]
     if found is None:
-        raise UserError(f"{first}: does not tell which data it was trained on; name them with --data")
+        raise UserError(f"{first}: does not say which data it was trained on; name the directory with --data")
     if os.pathsep in str(found):
-        raise UserError(f"{found}: fairseq takes {os.pathsep!r} in the name for a separator; please rename it")
+        raise UserError(f"{found}: fairseq takes {os.pathsep!r} in the name as a separator; rename it")
     for path, home in homes.items():
         if home is not None:
             check_vocabularies(path, home, found)

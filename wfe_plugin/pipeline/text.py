@@ -24,7 +24,7 @@ def clean_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """
     for number, raw in enumerate(_raw_lines(stream, name), start=1):
         if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise UserError(f"{name}:1: looks like UTF-16; please convert the file to UTF-8")
+            raise UserError(f"{name}:1: looks like UTF-16; convert the file to UTF-8")
         if b"\0" in raw:
             raise UserError(f"{name}:{number}: contains a NUL byte: is this a text file?")
         try:

@@ -64,7 +64,7 @@ class Training:
         self.preset = PRESETS[options.preset]
         self.out = Path(os.path.abspath(options.out))
         if ":" in str(self.out):
-            raise UserError(f"{self.out}: wfe-generate would take ':' for a separator of models; choose another --out")
+            raise UserError(f"{self.out}: wfe-generate would read ':' as a separator of models; choose another --out")
         self.limit = TimeLimit(
             options.minutes and 60 * options.minutes, base.clock() if base and options.minutes else 0.0
         )
@@ -129,7 +129,7 @@ class Training:
             return
         old = [*self.out.glob("checkpoint*.pt"), *self.out.glob(SCORES)]
         if old:
-            say(f"{self.options.out}: the model has changed; its estimate is trained anew")
+            say(f"{self.options.out}: the model has changed; its estimator is trained again")
         for path in old:
             path.unlink()
         self.write_record()
@@ -176,7 +176,7 @@ class Training:
         progress = Progress.of(epochs)
         if progress.last < self.reached:
             raise UserError(
-                f"{self.options.out}: trained for {self.reached} epochs; to go on, checkpoint{self.reached}.pt is needed"
+                f"{self.options.out}: trained for {self.reached} epochs; to continue, checkpoint{self.reached}.pt is needed"
             )
         if progress.last:
             say(f"{self.options.out}: continues after epoch {progress.last}")

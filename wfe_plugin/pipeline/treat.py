@@ -91,7 +91,7 @@ class Treatment:
         try:
             return cls(settings, load_segmenters(Path(directory), settings))
         except OSError as error:
-            raise UserError(f"{error.filename}: {error.strerror}: please run wfe-preprocess again") from None
+            raise UserError(f"{error.filename}: {error.strerror}: run wfe-preprocess again") from None
 
     def normalize(self, line: str) -> str:
         """Everything but BPE."""
