@@ -44,7 +44,13 @@ def test_result_and_report(quick, tmp_path, capsys):
     assert json.loads((out / "treatment.json").read_text())["report"]["train"]["too_long"] == 2
     assert sorted(path.name for path in out.iterdir()) == [
         "bpe.codes", "bpe.source.pieces", "bpe.target.pieces",
-        "dict.source.txt", "dict.target.txt", "text", "treatment.json",
+        "dict.source.txt", "dict.target.txt",
+        *(f"{split}.source-target.{side}.{kind}"
+          for split in ("test",) for side in treat.SIDES for kind in ("bin", "idx")),
+        "text",
+        *(f"train.source-target.{side}.{kind}" for side in treat.SIDES for kind in ("bin", "idx")),
+        "treatment.json",
+        *(f"valid.source-target.{side}.{kind}" for side in treat.SIDES for kind in ("bin", "idx")),
     ]  # fmt: skip
     assert (out / "text" / "test.target").read_text() == (data / "test.title").read_text()
     assert os.listdir(out.parent) == ["out dir"]
@@ -308,6 +314,20 @@ def test_fairseq_reads_back_what_was_prepared(real):
 
 def test_vocabulary_has_no_padding_when_asked_through(real):
     assert "madeupword" not in (real[2] / "dict.source.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "more", [["--bpe", "joint", "--merges", "30"], ["--source-threshold", "9", "--target-vocab-size", "10"]]
+)
+def test_without_options_of_fairseq_the_files_are_those_of_fairseq(tmp_path, more):
+    data = write_sets(tmp_path / "data")
+    (data / "valid.article").write_text("the <unk> qqq\n\n" + (data / "valid.article").read_text().split("\n", 2)[2])
+    assert preprocess.main(options(data, tmp_path / "own", *more)) == 0
+    assert preprocess.main(options(data, tmp_path / "fairseq", *more, "--", "--padding-factor", "8")) == 0
+    files = [path.name for path in (tmp_path / "own").iterdir() if re.search(r"\.(bin|idx|txt)$", path.name)]
+    assert len(files) == 14
+    for name in files:
+        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "fairseq" / name).read_bytes(), name
 
 
 def test_treat_on_the_command_line(real):

@@ -91,7 +91,11 @@ class Preparation:
                 self.learn()
             for pairs in self.sets:
                 self.segment(pairs)
-            self.binarize()
+            if self.options.fairseq_options:
+                self.binarize_by_fairseq()
+            else:
+                self.binarize()
+            self.refuse_empty_vocabularies()
             self.keep_plain_text()
             with open(self.data / SETTINGS_FILE, "w", encoding="utf-8") as file:
                 json.dump({**self.description, "report": self.report}, file, indent=2)
@@ -174,6 +178,8 @@ class Preparation:
         self.tell(pairs, report, kept, pieces)
         if training and not kept:
             raise UserError(f"{pairs.source}: no training pair is left")
+        if training:
+            self.words = pieces
         if training and self.settings.bpe != "none":
             for side in SIDES:
                 pieces_file(self.data, side).write_text("\n".join(sorted(pieces[side])) + "\n", encoding="utf-8")
@@ -197,7 +203,22 @@ class Preparation:
                 self.say(f"  {len(numbers)} {problem}, {fate}: line {shown} of {pairs.source}")
 
     def binarize(self) -> None:
-        """Hand over to fairseq-preprocess."""
+        """The dictionaries, and all sets as numbers."""
+        from wfe_plugin.pipeline.binarize import binarize, dictionary_of  # with fairseq
+
+        self.say("binarising")
+        for side in SIDES:
+            threshold, size = (getattr(self.options, f"{side}_{name}") for name in ("threshold", "vocab_size"))
+            dictionary = dictionary_of(self.words[side], threshold, size or -1)
+            dictionary.save(str(self.data / f"dict.{side}.txt"))
+            self.say(f"  [{side}] Dictionary: {len(dictionary)} types")
+            for pairs in self.sets:
+                prefix = self.data / f"{pairs.name}.{'-'.join(SIDES)}.{side}"
+                told = binarize(self.work / f"ready.{pairs.name}.{side}", dictionary, str(prefix))
+                self.say(f"  [{side}] {pairs.name}: {told}")
+
+    def binarize_by_fairseq(self) -> None:
+        """Hand over to fairseq-preprocess, which knows the options that it was given."""
         options = self.options
         prefixes = {
             kind: ",".join(str(self.work / f"ready.{pairs.name}") for pairs in self.sets if pairs.name.startswith(kind))
@@ -227,6 +248,8 @@ class Preparation:
             self.say("  " + message.replace(f"{self.work}/ready.", ""))
         if not (self.data / f"dict.{SIDES[1]}.txt").exists():
             raise UserError("fairseq-preprocess wrote no vocabulary: do the options after -- move its output?")
+
+    def refuse_empty_vocabularies(self) -> None:
         for side in SIDES:
             lines = (self.data / f"dict.{side}.txt").read_text(encoding="utf-8").splitlines()
             if all(line.startswith("madeupword") for line in lines):  # with which fairseq fills up

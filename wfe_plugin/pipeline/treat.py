@@ -66,10 +66,33 @@ def pieces_file(directory: Path, side: str) -> Path:
     return Path(directory, f"bpe.{side}.pieces")
 
 
+class Pieces(dict):
+    """The BPE pieces of each word, joined by blanks: a word is cut once, and looked up afterwards.
+
+    Args:
+        bpe: what cuts
+        most: words that are remembered, so that memory does not grow with the text
+    """
+
+    def __init__(self, bpe: BPE, most: int = 1_000_000):
+        super().__init__()
+        self.bpe, self.most = bpe, most
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= self.most:
+            self.clear()
+        found = self[word] = self.bpe.segment(word)
+        self.bpe.cache.clear()  # which would remember the same
+        return found
+
+    def segment(self, line: str) -> str:
+        return " ".join(map(self.__getitem__, line.split()))
+
+
 class Treatment:
     """Applies settings to lines that `clean_lines` made, and undoes them on model output."""
 
-    def __init__(self, settings: Settings, segmenters: Optional[dict[str, BPE]] = None):
+    def __init__(self, settings: Settings, segmenters: Optional[dict[str, Pieces]] = None):
         self.settings = settings
         self.segmenters = segmenters or {}
         self._tokenizer = _Tokenizer(lang="en")
@@ -160,8 +183,8 @@ def check_record(record: dict) -> None:
         raise ValueError(f"bpe is {record['settings']['bpe']!r}")
 
 
-def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> dict[str, BPE]:
-    """One BPE segmenter for each side.
+def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> dict[str, Pieces]:
+    """What cuts words, for each side.
 
     With `pieces`, words of new text are split until all pieces are ones that the training text
     of that side has; other pieces would be unknown to the model.
@@ -172,5 +195,5 @@ def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) ->
     for side in SIDES:
         known = set(pieces_file(directory, side).read_text(encoding="utf-8").split()) if pieces else None
         with open(codes_file(directory, settings, side), encoding="utf-8") as codes:
-            segmenters[side] = BPE(codes, separator=SEPARATOR, vocab=known, glossaries=[UNKNOWN])
+            segmenters[side] = Pieces(BPE(codes, separator=SEPARATOR, vocab=known, glossaries=[UNKNOWN]))
     return segmenters
