@@ -30,7 +30,7 @@ class Contender:
     task: tuple[str, ...]
     model: tuple[str, ...]  # options of fairseq-train that name architecture and criterion
     decoding: tuple[str, ...] = ()  # options of fairseq-generate
-    trains_as_shipped: bool = True  # with the optimizer of train.sh; else with fairseq's Adam
+    trains_as_shipped: bool = True  # with the optimizer of wfe-train; else with fairseq's Adam
     generator: Callable | None = None  # in the place of the task's own
     only_decodes: bool = False
 
@@ -57,7 +57,9 @@ LITERAL = Contender(
     trains_as_shipped=False,
     generator=LiteralGenerator,
 )
-SHIPPED = Contender("shipped", "WFE", WFE_TASK, ("--arch", "wfe_lstm", "--criterion", "nll_wfe"))
+SHIPPED = Contender(
+    "shipped", "WFE", WFE_TASK, ("--arch", "wfe_lstm", "--wfe-estimator", "literal", "--criterion", "nll_wfe")
+)
 TRAINING = (STOCK, ENCDEC, LITERAL, SHIPPED)
 
 

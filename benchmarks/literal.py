@@ -57,6 +57,8 @@ class LiteralEstimator(nn.Module):
 class LiteralModel(FairseqEncoderDecoderModel):
     """The plugin's EncDec with the literal estimator."""
 
+    calibration = None  # decodes by Equation 4
+
     def __init__(self, encoder, decoder, wfe_head: LiteralEstimator):
         super().__init__(encoder, decoder)
         self.wfe_head = wfe_head
@@ -75,7 +77,7 @@ class LiteralModel(FairseqEncoderDecoderModel):
         return logits, {"attn": attention, "estimate": self.estimate(encoder_out)}
 
     def estimate(self, encoder_out) -> tuple[Tensor, Tensor]:
-        return self.wfe_head(encoder_out.states, encoder_out.padding)
+        return self.wfe_head(encoder_out.outputs, encoder_out.padding)
 
 
 @register_criterion("nll_wfe_literal", dataclass=FairseqDataclass)
