@@ -122,7 +122,7 @@ def run_forked(command, name, on_line, threads=None, inherit=()):
     """Stands in for wfe_plugin.pipeline.child.run."""
 
     def fairseq():
-        if command[1] == "-c":  # as child.fairseq_command makes it
+        if command[1] == "-c":  # as experiment/commands.py makes it
             sys.argv = [str(word) for word in command[4:]]
             return importlib.import_module("fairseq_cli." + command[4].split("-")[1]).cli_main()
         sys.argv = [str(word) for word in command[1:]]

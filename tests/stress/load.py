@@ -22,7 +22,6 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 
 from helpers import ROOT
 from helpers.tiny_training import TINY, options, script_environment, write_text
-from wfe_plugin.pipeline.child import fairseq_command
 
 WORDS = "abcdefghij"
 # Of the memory at 30 % of the work, so that caches are filled: what may be added until the end.
@@ -113,7 +112,14 @@ def generate(folder: Path, model: Path, count: int, beam: int) -> bool:
 
 
 def interactive(data: Path, model: Path, count: int, beam: int) -> bool:
-    command = fairseq_command("interactive") + [data, "--user-dir", ROOT / "wfe_plugin", "--task", "summarization_wfe"]
+    command = [
+        Path(sys.executable).with_name("fairseq-interactive"),
+        data,
+        "--user-dir",
+        ROOT / "wfe_plugin",
+        "--task",
+        "summarization_wfe",
+    ]
     command += ["--source-lang", "source", "--target-lang", "target", "--path", model / "checkpoint_best.pt"]
     command += ["--beam", beam, "--max-len-b", 12, "--cpu"]
     measured, answered, slowest = [], 0, 0.0

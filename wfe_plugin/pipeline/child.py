@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,16 +18,6 @@ ROOT = Path(os.path.abspath(__file__)).parents[2]  # what wfe_plugin is imported
 def user_dir() -> str:
     """For fairseq's --user-dir. Symbolic links stay: fairseq compares it with the package's own `__path__`."""
     return str(ROOT / "wfe_plugin")
-
-
-def fairseq_command(name: str) -> list[str]:
-    """How to start a fairseq command with the Python that is running."""
-    # Not "python -m": that would import from the user's working directory before anything else.
-    code = (
-        "import sys; sys.path[0] = sys.argv.pop(1); sys.argv[0] = sys.argv.pop(1)\n"
-        f"from fairseq_cli.{name} import cli_main; cli_main()"
-    )
-    return [sys.executable, "-c", code, str(ROOT), f"fairseq-{name}"]
 
 
 def run(

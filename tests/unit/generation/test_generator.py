@@ -360,12 +360,15 @@ def test_properties_of_any_search(
             assert math.isfinite(hypothesis["score"].item())
             words = words_of(hypothesis, EOS)
             assert len(words) <= max_len
-            assert words[: len(forced)] == forced[: len(words)]
-            for word in set(words):
-                budget = max(math.ceil(literal.r_hat[word]), forced.count(word)) if (literal.r_hat[word] < INF) else INF
-                assert words.count(word) <= budget
-                if word_cap:
-                    assert words.count(word) <= max(word_cap, forced.count(word))
+            check_frequencies(words, forced, literal.r_hat, word_cap)
             if ngram and not forced:
                 grams = [tuple(words[i : i + ngram]) for i in range(len(words) - ngram + 1)]
                 assert len(grams) == len(set(grams))
+
+
+def check_frequencies(words, forced, r_hat, word_cap):
+    """The output begins as it must, and has each word as often as it may."""
+    assert words[: len(forced)] == forced[: len(words)]
+    for word in set(words):
+        assert r_hat[word] == INF or words.count(word) <= max(math.ceil(r_hat[word]), forced.count(word))
+        assert not word_cap or words.count(word) <= max(word_cap, forced.count(word))
