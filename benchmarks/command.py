@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from wfe_plugin.experiment.versions import versions
 
 from benchmarks import plots, profiling, tables
 from benchmarks.contenders import decoding_contenders, has_shortlist
@@ -24,7 +25,6 @@ from benchmarks.mask import count_mask_work, measure_mask
 from benchmarks.memory import measure_memory
 from benchmarks.sizes import FULL, PAPER, QUICK, SETTINGS, Plan
 from benchmarks.training import measure_training
-from wfe_plugin.experiment.versions import versions
 
 SHORTLIST = 1000
 started = time.monotonic()

@@ -8,7 +8,7 @@ import pytest
 from helpers import ROOT
 
 PACKAGE = ROOT / "wfe_plugin"
-BASE = ("errors", "standard_streams", "whole_files")  # modules that need nothing but Python
+BASE = ("errors", "standard_streams", "versions", "whole_files")  # modules that need nothing but Python
 ROOMS = (
     BASE, ("method",), ("evaluation",), ("fairseq_fixes",), ("models",), ("generation",), ("criterions", "optim"),
     ("tasks",), ("pipeline",), ("huggingface",), ("experiment",), ("cli",),

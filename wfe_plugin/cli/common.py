@@ -68,6 +68,20 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unknown option {option}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
+def add_input_fields(parser: argparse.ArgumentParser) -> None:
+    """Options of what is summarized."""
+    parser.add_argument("--text-field", default="", metavar="NAME", help="--input has JSON lines with the text here")
+    parser.add_argument(
+        "--budget",
+        default="",
+        metavar="BUDGETS",
+        help="of words: 'germany=0 pinochet=1 olympics=+': never, at most once, must appear",
+    )
+    parser.add_argument(
+        "--budget-field", default="", metavar="NAME", help="--input has JSON lines with budgets of each text here"
+    )
+
+
 def is_of_fairseq(option: str) -> bool:
     """Whether a command of fairseq has the option. Looks in the source: importing takes seconds."""
     name = option[2:].replace("-", "_")

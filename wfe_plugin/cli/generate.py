@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from wfe_plugin import standard_streams
-from wfe_plugin.cli.common import Parser
+from wfe_plugin.cli.common import Parser, add_input_fields
 from wfe_plugin.cli.common import run as run_command
 from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.pipeline.options import positive, refuse_managed
@@ -18,6 +18,9 @@ EPILOG = """\
 examples:
   wfe-generate --model models/wfe --data prepared --out summaries
   wfe-generate --model models/wfe --input articles.txt --out summaries --beam 10 --nbest 10
+  wfe-generate --model models/wfe --input - < articles.txt > summaries.txt
+  wfe-generate --model models/wfe --input articles.jsonl.gz --text-field body --budget-field budget --out new
+  wfe-generate --model models/wfe --data prepared --budget 'germany=0 olympics=+' --out corrected --explain
   wfe-generate --model a/checkpoint_best.pt:b/checkpoint_best.pt --data duc --split test1 \\
                --references ref0.txt ref1.txt ref2.txt ref3.txt --protocol duc2004 \\
                --out ensemble -- --unnormalized
@@ -25,9 +28,10 @@ examples:
 
 Output: summaries.txt, one summary per line in the order of the input, with BPE undone and
 detokenized if the data were tokenized; nbest.tsv, with line number (from 1), rank, score (log2 of
-the probability, divided by the length unless -- --unnormalized) and text; with references,
-scores.json as wfe-evaluate writes it. The summary of an empty line is
-empty. Of an overlong text, the beginning is summarized.
+the probability, divided by the length unless -- --unnormalized) and text; generation.json, what made
+them; with references, scores.json as wfe-evaluate writes it. Summaries that were made otherwise are
+replaced with --overwrite only. An empty line is summarized by an empty line. The beginning
+of an overlong text is summarized.
 
 A binarized set is scored against its own summaries (DIR/text/SPLIT.target) unless you name other
 references. To treat your own references as the data were treated:
@@ -75,14 +79,31 @@ def build_parser() -> Parser:
     )
     text = parser.add_mutually_exclusive_group()
     text.add_argument("--split", metavar="NAME", help="binarized set (default: test)")
-    text.add_argument("--input", metavar="FILE", help="raw text instead, one per line")
-    result = parser.add_mutually_exclusive_group(required=True)
-    result.add_argument("--out", metavar="DIR", help="directory for the summaries")
+    text.add_argument(
+        "--input",
+        metavar="FILE",
+        help="raw text instead, one per line; .gz and JSON lines (.jsonl) too; - is standard input",
+    )
+    add_input_fields(parser)
+    result = parser.add_mutually_exclusive_group()
+    result.add_argument(
+        "--out", metavar="DIR", help="directory for the summaries; - prints them (default with --input -)"
+    )
     result.add_argument(
         "--time-only",
         type=positive,
         metavar="N",
         help="write nothing; measure the search on about N pairs of a binarized set",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace other summaries in DIR")
+    parser.add_argument(
+        "--explain",
+        type=positive,
+        nargs="?",
+        const=20,
+        default=0,
+        metavar="N",
+        help="write explanations.html and .jsonl about the first N texts (default: %(const)s), see wfe-explain",
     )
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
@@ -120,7 +141,15 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         if args.time_only and getattr(args, name):
             parser.error(f"--time-only is for a binarised set, not for --{name}")
     if args.time_only and args.processes > 1:
-        parser.error("--time-only measures one process: leave out --processes")
+        parser.error("--time-only tells the time of one process: leave out --processes")
+    if not args.out and args.input == "-":
+        args.out = "-"
+    if not args.out and not args.time_only:
+        parser.error("one of --out and --time-only is needed")
+    if args.out == "-" and (args.explain or args.references or args.nbest > 1):
+        parser.error("--explain, --references and --nbest need a directory for --out")
+    if (args.part or args.processes > 1) and (args.explain or "-" in (args.input, args.out)):
+        parser.error("--explain and standard input and output are for one process: leave out --part and --processes")
     parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
     # fairseq's default cannot be told from the user's own 0, which must be a mistake.
     if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
@@ -139,12 +168,17 @@ def run(args: argparse.Namespace, extra: Sequence[str]) -> None:
     elif count > 1:
         processes.generate(generate.Request(**values), count, say)
     else:
-        generate.generate(generate.Request(**values), say)
+        generate.generate(generate.Request(**values), tell if args.out == "-" else say)
 
 
 def say(message: str) -> None:
     """Progress, for people."""
     standard_streams.say(f"generate: {message}")
+
+
+def tell(message: str) -> None:
+    """The same, where summaries go to standard output."""
+    print(f"generate: {message}", file=sys.stderr, flush=True)
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:

@@ -15,8 +15,8 @@ from wfe_plugin.experiment.measure import FACTS, Texts, evaluate, read_texts
 from wfe_plugin.experiment.plan import System, TestSet, Training
 from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.steps import Step, fingerprint
-from wfe_plugin.experiment.versions import versions
 from wfe_plugin.experiment.worker import SUMMARIES, write_summaries
+from wfe_plugin.versions import versions
 
 
 @dataclass(frozen=True)

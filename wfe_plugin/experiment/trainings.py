@@ -12,9 +12,9 @@ from wfe_plugin.experiment.plan import Experiment, Training, slug
 from wfe_plugin.experiment.progress import Progress, say
 from wfe_plugin.experiment.steps import Step, fingerprint, read_json
 from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.experiment.versions import versions
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.treat import SETTINGS_FILE
+from wfe_plugin.versions import versions
 
 
 class Trainings:

@@ -8,7 +8,8 @@ from wfe_plugin.generation.shortlist import output_layer_name
 def rules_of(options: DecodingConfig, args) -> list[str]:
     """The options beside the mask that change outputs, fairseq's included."""
     size = getattr(args, "no_repeat_ngram_size", 0)
-    return options.rules() + ([f"--no-repeat-ngram-size {size}"] if size else [])
+    rules = options.rules() + ([f"--no-repeat-ngram-size {size}"] if size else [])
+    return rules + (["budgets of sentences"] if any(getattr(args, "sentence_budgets", ())) else [])
 
 
 def check_search(options: DecodingConfig, args, models) -> None:

@@ -1,6 +1,7 @@
 """Beam search (Figure 1 of the paper) under the rules of a step."""
 
 import itertools
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Optional
 
@@ -14,6 +15,7 @@ from wfe_plugin.generation.batch import EncodedBatch
 from wfe_plugin.generation.ensemble import RuledEnsemble
 from wfe_plugin.generation.hypotheses import Hypotheses
 from wfe_plugin.generation.options import DecodingConfig
+from wfe_plugin.generation.own_budgets import OwnBudgets, constrained_search
 from wfe_plugin.generation.rules import rules_of_step
 from wfe_plugin.generation.rules.minimum_length import MinimumLength
 from wfe_plugin.generation.rules.rule import StepContext
@@ -21,6 +23,7 @@ from wfe_plugin.generation.search import choose
 from wfe_plugin.generation.shortlist import DecoderOutput, shortened_outputs
 from wfe_plugin.method.coverage import coverage_penalty, length_penalty
 from wfe_plugin.method.loss import true_frequencies
+from wfe_plugin.method.word_budgets import WordBudgets
 
 
 class WFESequenceGenerator(SequenceGenerator):
@@ -34,6 +37,7 @@ class WFESequenceGenerator(SequenceGenerator):
     Args:
         options: resolved
         print_alignment: `hard` or `soft`: add alignments from the attention
+        sentence_budgets: the user's own, of the sentence with each number
     """
 
     def __init__(
@@ -46,10 +50,15 @@ class WFESequenceGenerator(SequenceGenerator):
         no_repeat_ngram_size: int = 0,
         search_strategy: Optional[search.Search] = None,
         print_alignment: Optional[str] = None,
+        sentence_budgets: Sequence[Optional[WordBudgets]] = (),
         **kwargs,
     ):
+        self.own_budgets = OwnBudgets(tgt_dict, WordBudgets.of(options.budget), sentence_budgets)
         search_strategy = search_strategy or search.BeamSearch(tgt_dict)
-        ensemble = RuledEnsemble(models, tgt_dict, options, rules_of_step(options, tgt_dict, no_repeat_ngram_size))
+        if self.own_budgets.required:
+            search_strategy = constrained_search(search_strategy, tgt_dict, options)
+        rules = rules_of_step(options, tgt_dict, no_repeat_ngram_size, bool(self.own_budgets))
+        ensemble = RuledEnsemble(models, tgt_dict, options, rules)
         super().__init__(ensemble, tgt_dict, min_len=0, search_strategy=search_strategy, **kwargs)
         self.options = options
         self.minimum_length = MinimumLength(min_len, self.eos)
@@ -75,6 +84,8 @@ class WFESequenceGenerator(SequenceGenerator):
 
     def _generate(self, sample, prefix_tokens=None, constraints=None, bos_token=None):
         source = sample["net_input"]["src_tokens"]
+        if constraints is None:
+            constraints = self.own_constraints(sample)
         if constraints is None and self.search.supports_constraints:
             raise UserError(
                 "--constraints: no constraints came with the source sentences; give "
@@ -83,12 +94,7 @@ class WFESequenceGenerator(SequenceGenerator):
         if constraints is not None and not self.search.supports_constraints:
             raise UserError("constraints were given, but this search does not support them: use --constraints")
         self.search.init_constraints(constraints, self.beam_size)
-        batch = self.model.encode(
-            sample["net_input"],
-            prefix=prefix_tokens,
-            constraints=None if constraints is None else constrained_words(constraints, self.pad),
-            truth=self.true_frequencies(sample) if self.options.wfe_decoding == "oracle" else None,
-        )
+        batch = self.encode(sample, prefix_tokens, constraints)
         max_len = min(int(self.max_len_a * source.size(1) + self.max_len_b), self.max_len - 1)
         vocabulary = batch.sentences.vocabulary
         with nullcontext() if vocabulary is None else shortened_outputs(self.decoder_outputs, vocabulary):
@@ -104,6 +110,22 @@ class WFESequenceGenerator(SequenceGenerator):
             source_length = source.ne(self.pad).sum(dim=1)
             finalized = [self.ranked(hypotheses, length) for hypotheses, length in zip(finalized, source_length)]
         return [sorted(hypotheses, key=lambda h: h["score"].item(), reverse=True) for hypotheses in finalized]
+
+    def own_constraints(self, sample) -> Optional[Tensor]:
+        """The words that the user's budgets require, as fairseq packs constraints."""
+        if not self.own_budgets.required:
+            return None
+        return self.own_budgets.constraints(sample["id"].tolist()).to(sample["id"].device)
+
+    def encode(self, sample, prefix_tokens=None, constraints=None) -> EncodedBatch:
+        """What the encoders make of a batch, with all that the rules need to know of it."""
+        return self.model.encode(
+            sample["net_input"],
+            prefix=prefix_tokens,
+            constraints=None if constraints is None else constrained_words(constraints, self.pad),
+            truth=self.true_frequencies(sample) if self.options.wfe_decoding == "oracle" else None,
+            budgets=self.own_budgets.of(sample["id"].tolist()) if self.own_budgets else None,
+        )
 
     def search_batch(self, batch: EncodedBatch, max_len: int, start: int, device) -> list[list[dict]]:
         """The outputs of each sentence, in the order in which they were found."""

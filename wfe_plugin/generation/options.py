@@ -9,6 +9,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from wfe_plugin.errors import UserError, check_ranges, option_of
 from wfe_plugin.method.bound import DECODING_MODES
 from wfe_plugin.method.calibration import PAPER, Calibration
+from wfe_plugin.method.word_budgets import WordBudgets
 
 MODES = ("auto", *DECODING_MODES, "off")
 WITH_GATES = ("auto", "full", "strict", "gate")
@@ -35,6 +36,7 @@ NEUTRAL = {
     "presence_penalty": 0.0,
     "coverage_penalty": 0.0,
     "gnmt_length_penalty": None,
+    "budget": "",
 }
 
 
@@ -127,6 +129,13 @@ class DecodingConfig(FairseqDataclass):
             "spaces and written as in the dictionary"
         },
     )
+    budget: str = field(
+        default="",
+        metadata={
+            "help": "budgets of whole words, for example 'germany=0 pinochet=1 olympics=+': never, at most once, must "
+            "appear (any model)"
+        },
+    )
     coverage_penalty: float = field(
         default=0.0,
         metadata={
@@ -159,6 +168,7 @@ class DecodingConfig(FairseqDataclass):
         if mode not in MODES:
             raise UserError(f"--wfe-decoding {mode} is not known; choose one of {', '.join(MODES)}")
         check_ranges(self, RANGES)
+        WordBudgets.of(self.budget)
         for name in ("wfe_gate_weight", "wfe_base_rate_weight"):
             if getattr(self, name) is not None and mode not in WITH_GATES:
                 raise UserError(f"{option_of(name)} has no effect with --wfe-decoding {mode}: leave one out")

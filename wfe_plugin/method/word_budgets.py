@@ -18,6 +18,7 @@ class WordBudgets(NamedTuple):
 
     limits: dict[str, int]
     required: tuple[str, ...] = ()
+    firsts: dict[str, str] = {}  # the first piece of each required word, see `in_pieces`
 
     @classmethod
     def of(cls, given: Union[None, str, Mapping, "WordBudgets"]) -> Optional["WordBudgets"]:
@@ -88,27 +89,30 @@ def segmented(word: str, pieces: Mapping[str, int]) -> Optional[list[str]]:
     return None if best[0] is None or not word else list(best[0][2])
 
 
-def check_sayable(budgets: WordBudgets, pieces: Mapping[str, int]) -> None:
-    """Raise UserError for words that no sequence of pieces makes: their budget could have no effect."""
-    unsayable = [word for word in budgets.words if segmented(word, pieces) is None]
+def in_pieces(budgets: WordBudgets, pieces: Mapping[str, int]) -> WordBudgets:
+    """The budgets for a vocabulary. Raises UserError for words that no sequence of its pieces makes."""
+    found = {word: segmented(word, pieces) for word in budgets.words}
+    unsayable = [word for word, way in found.items() if way is None]
     if unsayable:
         raise UserError(
             f"budget: cannot be said with the vocabulary of the model: {' '.join(unsayable)}; "
             "write words as summaries have them, for example in lower case"
         )
+    return budgets._replace(firsts={word: found[word][0] for word in budgets.required})
 
 
-def spent_words(pieces: Sequence[str], budgets: WordBudgets) -> tuple[list[str], bool]:
-    """What an output may not go on with, and whether it lacks a word that it must have.
+def spent_words(pieces: Sequence[str], budgets: WordBudgets) -> list[str]:
+    """The pieces that an output may not go on with; empty: its end.
+
+    Beside those that would complete a word beyond its budget: while a required word is missing, pieces of
+    other words must not look like its beginning.
 
     Args:
         pieces: of the output so far
-
-    Returns:
-        pieces that would complete a word beyond its budget, empty for the end of the output;
-        whether a required word is missing
     """
     words, begun = words_of(pieces)
     spent = (word for word, limit in budgets.limits.items() if words.count(word) >= limit)
     forbidden = [piece for piece in (completing_piece(word, begun) for word in spent) if piece is not None]
-    return forbidden, any(word not in words for word in budgets.required)
+    if begun:
+        forbidden += [first for word, first in budgets.firsts.items() if word not in words]
+    return forbidden

@@ -1,24 +1,31 @@
 """Why a model said what it said: what it read in the source, and what each rule did to its words."""
 
+import json
 import math
-from collections.abc import Iterable
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, fields
 from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
 
+from wfe_plugin.generation.batch import EncodedBatch
 from wfe_plugin.generation.estimates import average_estimate
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.rules.rule import StepContext
 from wfe_plugin.models.wfe_model import corresponding_words
 from wfe_plugin.pipeline.decode import quiet_fairseq
-from wfe_plugin.pipeline.summarizer import Summarizer, check_options
+from wfe_plugin.pipeline.summarizer import Budget, Summarizer, budgets_of, check_options
 
 WORDS = 12  # with the highest estimates that are shown
 WANTED = 4  # words that are shown for each step
-# Options that a summary without any rule does without.
-RULES = {"no_repeat_ngram_size", *(option.name for option in fields(DecodingConfig))}
+# Without any rule.
+STOCK = {
+    **{option.name: option.default for option in fields(DecodingConfig) if option.default is not MISSING},
+    "no_repeat_ngram_size": 0,
+    "wfe_decoding": "off",
+}
 
 
 class SourceWord(NamedTuple):
@@ -44,6 +51,7 @@ class Candidate(NamedTuple):
     word: str
     log_prob: float  # of the model alone
     change: Optional[float]  # what the rules add to it; None: they forbid it
+    forbidden_by: str = ""  # the rule
 
 
 class Step(NamedTuple):
@@ -52,8 +60,19 @@ class Step(NamedTuple):
     word: str
     log_prob: float
     changes: dict[str, Optional[float]]  # by rule, those that did something
-    budget_left: Optional[float]  # before it was said; None: unlimited
     wanted: list[Candidate]  # the model's own favourites, best first
+
+    @property
+    def blocked(self) -> list[Candidate]:
+        """What the model would rather have said, and might not."""
+        return [one for one in self.wanted if one.change is None and one.log_prob > self.log_prob]
+
+
+class Spent(NamedTuple):
+    """How a word's budget is spent."""
+
+    word: str
+    left: list[float]  # before each step
 
 
 class Explanation(NamedTuple):
@@ -65,70 +84,99 @@ class Explanation(NamedTuple):
     words: list[Judged]
     summary: str
     steps: list[Step]
+    budgets: list[Spent]  # of the words that were said or blocked; empty without an estimate
     without: str  # the summary by the same model without any rule
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            **self._asdict(),
-            "source": [word._asdict() for word in self.source],
-            "words": [word._asdict() for word in self.words],
-            "steps": [
-                {**step._asdict(), "wanted": [candidate._asdict() for candidate in step.wanted]} for step in self.steps
-            ],
-        }
+    @property
+    def blocked(self) -> Counter:
+        """How often each word was wanted and forbidden."""
+        return Counter(one.word for step in self.steps for one in step.blocked)
+
+    def as_line(self) -> str:
+        """One line of JSON."""
+        content = self._asdict()
+        for name in ("source", "words", "budgets"):
+            content[name] = [one._asdict() for one in getattr(self, name)]
+        content["steps"] = [{**step._asdict(), "wanted": [one._asdict() for one in step.wanted]} for step in self.steps]
+        return json.dumps({**content, "blocked": self.blocked}, ensure_ascii=False)
 
 
 def explain(
-    summarizer: Summarizer, texts: Iterable[str], beam: int = 5, decoding: str = "auto", **options: Any
+    summarizer: Summarizer,
+    texts: Iterable[str],
+    beam: int = 5,
+    decoding: str = "auto",
+    budget: Budget = None,
+    **options: Any,
 ) -> list[Explanation]:
     """Explanations of the summaries that `Summarizer.summarize` gives with the same arguments."""
     check_options(options)
-    explainer = Explainer(summarizer, beam, decoding, options)
-    return [explainer.explain(text) for text in texts]
+    texts = list(texts)
+    reading = summarizer.read(texts)
+    with quiet_fairseq():  # the explanation says what decoded
+        generator = summarizer.decoder.generator(
+            beam=beam, wfe_decoding=decoding, sentence_budgets=budgets_of(budget, len(texts)), **options
+        )
+    _, decoded = summarizer.decoder.resolved(wfe_decoding=decoding, **options)
+    plain = {name: value for name, value in options.items() if name not in STOCK}
+    explainer = Explainer(summarizer, generator, decoded, beam=beam, **plain)
+    dataset = summarizer.decoder.sentences(reading.sentences)
+    return [explainer.explain(dataset, number, reading.lines, texts) for number in range(len(texts))]
 
 
 class Explainer:
-    """Decodes one text at a time, and follows its summary word by word."""
+    """Decodes one text at a time, and follows its summary word by word.
 
-    def __init__(self, summarizer: Summarizer, beam: int, decoding: str, options: dict[str, Any]):
-        self.summarizer, self.decoder = summarizer, summarizer.decoder
-        self.models = self.decoder.models
-        with quiet_fairseq():  # the explanation says what decoded
-            self.generator = self.decoder.generator(beam=beam, wfe_decoding=decoding, **options)
-            plain = {name: value for name, value in options.items() if name not in RULES}
-            self.stock = self.decoder.generator(beam=beam, wfe_decoding="off", **plain)
-        _, self.decoding = self.decoder.resolved(wfe_decoding=decoding, **options)
-        self.words = self.decoder.task.target_dictionary
-        self.sayable = corresponding_words(self.decoder.task.source_dictionary, self.words)
+    Args:
+        generator: that explains itself
+        decoding: what it does, in words
+        options: of the generator, beside rules
+    """
+
+    def __init__(self, summarizer: Summarizer, generator, decoding: str, **options: Any):
+        self.summarizer, self.generator, self.decoding = summarizer, generator, decoding
+        self.task, self.models = summarizer.decoder.task, summarizer.decoder.models
+        with quiet_fairseq():
+            self.stock = summarizer.decoder.generator(**{"beam": generator.beam_size, **options, **STOCK})
+        self.words = self.task.target_dictionary
+        self.sayable = corresponding_words(self.task.source_dictionary, self.words)
+        self.ensemble = generator.model
+        self.rules = getattr(self.ensemble, "rules", ())
 
     @torch.no_grad()
-    def explain(self, text: str) -> Explanation:
-        reading = self.summarizer.read([text])
-        dataset = self.decoder.sentences(reading.sentences)
-        if len(reading.sentences[0]) == 1:  # nothing but its end
-            return Explanation(text, self.decoding, [], [], "", [], "")
-        sample = dataset.collater([dataset[0]])
-        tokens = {
-            name: self.decoder.task.inference_step(generator, self.models, sample)[0][0]["tokens"]
+    def explain(self, dataset, number: int, lines: Sequence[str] = (), texts: Sequence[str] = ()) -> Explanation:
+        """
+        Args:
+            dataset: of sentences
+            lines, texts: the sentences as the model reads them, and raw; default: as the dictionary has them
+        """
+        tokens = dataset[number]["source"][:-1]
+        read = lines[number].split() if lines else [self.task.source_dictionary[token] for token in tokens]
+        text = texts[number] if texts else self.summarizer.treatment.undo(" ".join(read))
+        if not read:
+            return Explanation(text, self.decoding, [], [], "", [], [], "")
+        sample = dataset.collater([dataset[number]])
+        found = {
+            name: self.task.inference_step(generator, self.models, sample)[0][0]["tokens"]
             for name, generator in (("summary", self.generator), ("without", self.stock))
         }
-        gates, judged = self.estimates(sample["net_input"])
-        sayable = self.sayable[reading.sentences[0][:-1]].tolist()
+        batch = None
+        if hasattr(self.generator, "encode"):
+            batch = self.generator.encode(sample, constraints=self.generator.own_constraints(sample))
+        gates, judged = self.estimates(sample["net_input"], batch)
         source = [
             SourceWord(word, None if gates is None or index < 0 else gates[index].item())
-            for word, index in zip(reading.lines[0].split(), sayable)
+            for word, index in zip(read, self.sayable[tokens].tolist())
         ]
-        outputs = {name: self.summarizer.treatment.undo(self.words.string(found)) for name, found in tokens.items()}
-        return Explanation(
-            text, self.decoding, source, judged, steps=self.steps(sample["net_input"], tokens["summary"]), **outputs
-        )
+        steps = self.steps(sample["net_input"], batch, found["summary"])
+        outputs = {name: self.summarizer.treatment.undo(self.words.string(one)) for name, one in found.items()}
+        budgets = self.budgets(batch, found["summary"], steps)
+        return Explanation(text, self.decoding, source, judged, steps=steps, budgets=budgets, **outputs)
 
-    def estimates(self, net_input: dict[str, Tensor]) -> tuple[Optional[Tensor], list[Judged]]:
+    def estimates(self, net_input: dict, batch: Optional[EncodedBatch]) -> tuple[Optional[Tensor], list[Judged]]:
         """Gates of all words, (vocabulary,), and the words with the highest estimates; None without an estimate."""
-        if getattr(self.models[0], "wfe_head", None) is None or not hasattr(self.generator.model, "encode"):
-            return None, []
-        batch = self.generator.model.encode(net_input)
-        if batch.sentences.bound is None:
+        bound = batch and batch.sentences.bound
+        if not bound or getattr(self.models[0], "wfe_head", None) is None:
             return None, []
         estimate = average_estimate(self.models, batch.encoder_outs, net_input["src_tokens"])
         rates = [model.log_base_rate() for model in self.models]
@@ -141,54 +189,55 @@ class Explainer:
                 estimate.r_hat[0, word].item(),
                 gates[word].item(),
                 None if rate is None else rate[word].item(),
-                batch.sentences.bound.first_mask[0, word].item(),
+                bound.first_mask[0, word].item(),
             )
             for word in a_hat.topk(min(WORDS, len(a_hat))).indices.tolist()
         ]
 
-    def steps(self, net_input: dict[str, Tensor], summary: Tensor) -> list[Step]:
+    def steps(self, net_input: dict, batch: Optional[EncodedBatch], summary: Tensor) -> list[Step]:
         """The summary word by word, with what each rule did, as the search has seen it."""
-        ensemble = self.generator.model
-        ruled = hasattr(ensemble, "encode")
-        batch = ensemble.encode(net_input) if ruled else None
-        encoder_outs = batch.encoder_outs if batch else ensemble.forward_encoder(net_input)
+        encoder_outs = batch.encoder_outs if batch else self.ensemble.forward_encoder(net_input)
         states: list[dict] = [{} for _ in self.models]
         prefix = torch.full((1, 1), self.words.eos(), device=summary.device)
         found = []
         for word in summary.tolist():
-            plain = ensemble.forward_decoder(prefix, encoder_outs, states, 1.0)[0].float()
-            scores, changes = plain.clone(), {}
-            for rule in ensemble.rules if ruled else ():
-                before = scores[0, word].item()
-                rule(scores, StepContext(prefix[:, 1:], batch.sentences))
-                after = scores[0, word].item()
-                if after != before:
-                    changes[rule_name(rule)] = finite(after - before)
+            plain = self.ensemble.forward_decoder(prefix, encoder_outs, states, 1.0)[0].float()
             wanted = plain[0].topk(WANTED).indices.tolist()
-            found.append(
-                Step(
-                    self.words[word] if word != self.words.eos() else "",
-                    plain[0, word].item(),
-                    changes,
-                    self.budget_left(batch, prefix, word),
-                    [
-                        Candidate(
-                            self.words[one] if one != self.words.eos() else "",
-                            plain[0, one].item(),
-                            finite((scores[0, one] - plain[0, one]).item()),
-                        )
-                        for one in wanted
-                    ],
-                )
-            )
+            looked_at = torch.tensor([word, *wanted], device=summary.device)
+            scores, changes, culprits = plain.clone(), {}, dict.fromkeys(wanted, "")
+            for rule in self.rules:
+                before = scores[0, looked_at]
+                rule(scores, StepContext(prefix[:, 1:], batch.sentences))
+                after = scores[0, looked_at]
+                if after[0] != before[0]:
+                    changes[rule_name(rule)] = finite((after[0] - before[0]).item())
+                for one, new, old in zip(wanted, after[1:], before[1:]):
+                    culprits[one] = rule_name(rule) if new.isneginf() and not old.isneginf() else culprits[one]
+            candidates = [
+                Candidate(self.name(one), plain[0, one].item(), finite((scores - plain)[0, one].item()), culprits[one])
+                for one in wanted
+            ]
+            found.append(Step(self.name(word), plain[0, word].item(), changes, candidates))
             prefix = torch.cat((prefix, torch.full((1, 1), word, device=summary.device)), dim=1)
         return found
 
-    def budget_left(self, batch, prefix: Tensor, word: int) -> Optional[float]:
+    def name(self, word: int) -> str:
+        """Empty for the end of the summary."""
+        return "" if word == self.words.eos() else self.words[word]
+
+    def budgets(self, batch: Optional[EncodedBatch], summary: Tensor, steps: Sequence[Step]) -> list[Spent]:
+        """Of the words that were said or blocked, before each step; the estimate's budgets."""
         if batch is None or batch.sentences.bound is None:
-            return None
-        left = batch.sentences.bound.budget[0, word] - prefix[0, 1:].eq(word).sum()
-        return finite(left.item())
+            return []
+        blocked = [one.word for step in steps for one in step.blocked]
+        names = dict.fromkeys([*(step.word for step in steps), *blocked])
+        budget, found = batch.sentences.bound.budget[0], []
+        for word in filter(None, names):
+            own = budget[self.words.index(word)].item()
+            if math.isfinite(own):
+                said = [step.word == word for step in steps]
+                found.append(Spent(word, [max(0.0, own - sum(said[:place])) for place in range(len(said))]))
+        return found
 
 
 def finite(number: float) -> Optional[float]:

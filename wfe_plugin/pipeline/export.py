@@ -2,22 +2,20 @@
 
 import json
 import os
-import platform
 import shutil
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Optional
 
 import torch
 
-import wfe_plugin
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.summarizer import MODEL, find_data, find_models
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Settings, Treatment, codes_file, pieces_file
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.versions import versions
 from wfe_plugin.whole_files import named, write_json, write_text
 
 CARD = "README.md"
@@ -113,7 +111,7 @@ def read_scores(file: str) -> tuple[str, dict]:
 
 def card(name: str, path: Path, state: dict, prepared: dict, results: Sequence[tuple[str, dict]]) -> str:
     """The model card, in Markdown."""
-    rows = {**training_facts(path, state), **data_facts(prepared), **versions()}
+    rows = {**training_facts(path, state), **data_facts(prepared), **exported_with()}
     lines = [f"# {name}", "", "A summarization model of wfe_plugin, for fairseq.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
     if results:
@@ -178,13 +176,5 @@ def data_facts(prepared: dict) -> dict[str, str]:
     return {"text pairs": ", ".join(counts) or "unknown", "treatment": ", ".join(done) or "none"}
 
 
-def versions() -> dict[str, str]:
-    fairseq = next(
-        distribution
-        for name in ("ve-fairseq", "fairseq-fixed", "fairseq")
-        for distribution in metadata.distributions(name=name)
-    )
-    return {
-        "exported with": f"wfe_plugin {wfe_plugin.__version__}, {fairseq.metadata['Name']} {fairseq.version}, "
-        f"torch {torch.__version__}, Python {platform.python_version()}"
-    }
+def exported_with() -> dict[str, str]:
+    return {"exported with": ", ".join(f"{name} {version}" for name, version in versions().items())}

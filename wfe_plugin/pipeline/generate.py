@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Callable, Optional
 
@@ -13,18 +13,23 @@ from wfe_plugin import standard_streams
 from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import evaluate
 from wfe_plugin.evaluation.text_files import read_lines
+from wfe_plugin.method.word_budgets import WordBudgets
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.decode import NOTHING, Hypothesis
+from wfe_plugin.pipeline.inputs import read_inputs
 from wfe_plugin.pipeline.parts import Part, texts_of
 from wfe_plugin.pipeline.progress import Progress
 from wfe_plugin.pipeline.summarizer import Reading, Summarizer, find_data, find_models
-from wfe_plugin.pipeline.text import clean_lines, open_text, refuse_pipe
+from wfe_plugin.pipeline.text import refuse_pipe
 from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
-from wfe_plugin.whole_files import named, write_json
+from wfe_plugin.versions import versions
+from wfe_plugin.whole_files import named, write_json, write_text
 
 SUMMARIES, NBEST, RECORD, SCORES = "summaries.txt", "nbest.tsv", "generation.json", "scores.json"
+PAGE, EXPLANATIONS = "explanations.html", "explanations.jsonl"
+ALL = (SUMMARIES, NBEST, RECORD, SCORES, PAGE, EXPLANATIONS)
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,14 @@ class Request:
 
     Args:
         model, data: see `Summarizer`
-        out: directory
         split: a binarised set of the data; default: test
-        input: file with raw text, one per line, instead
+        input: file with raw text, one per line, instead; "-" is standard input
+        text_field, budget_field: of JSON lines
+        out: "-" prints summaries alone, to standard output
         decoding: `--wfe-decoding`
+        budget: of words, for all texts
+        explain: so many texts, from the first
+        overwrite: replace other results
         references: one file for each reference of a text
         part: only one part of several, which `cat` joins
         fairseq_options: of fairseq-generate
@@ -47,6 +56,11 @@ class Request:
     data: Optional[str] = None
     split: Optional[str] = None
     input: Optional[str] = None
+    text_field: str = ""
+    budget_field: str = ""
+    budget: str = ""
+    explain: int = 0
+    overwrite: bool = False
     beam: int = 5
     nbest: int = 1
     decoding: str = "auto"
@@ -71,6 +85,8 @@ class Source:
     numbers: range
     references: Sequence[str]
     reading: Reading
+    texts: Sequence[str] = ()  # raw
+    budgets: Sequence[Optional[WordBudgets]] = ()  # of each text
 
 
 class Generation:
@@ -82,12 +98,15 @@ class Generation:
             torch.set_num_threads(request.threads)
         self.summarizer = Summarizer(request.model, request.data, fairseq_options=request.fairseq_options)
         self.data = self.summarizer.data
-        models = self.summarizer.decoder.models
-        self.generator = self.summarizer.decoder.generator(
-            beam=request.beam, nbest=request.nbest, wfe_decoding=request.decoding
-        )
-        _, decoding = self.summarizer.decoder.resolved(wfe_decoding=request.decoding)
-        say(f"{len(models)} model(s), beam {request.beam}, {decoding}")
+        WordBudgets.of(request.budget)
+
+    def generator(self, budgets: Sequence[Optional[WordBudgets]] = ()):
+        request, decoder = self.request, self.summarizer.decoder
+        chosen = {"wfe_decoding": request.decoding, "budget": request.budget}
+        generator = decoder.generator(beam=request.beam, nbest=request.nbest, sentence_budgets=budgets, **chosen)
+        _, self.decoding = decoder.resolved(**chosen)
+        self.say(f"{len(decoder.models)} model(s), beam {request.beam}, {self.decoding}")
+        return generator
 
     def source(self) -> Source:
         """Read all that is to be summarized; references of another length are noticed now."""
@@ -99,14 +118,13 @@ class Generation:
         return source
 
     def raw_text(self, path: str) -> Source:
-        with open_text(path) as stream:
-            texts = list(clean_lines(stream, path))
+        texts, budgets = read_inputs(path, self.request.text_field, self.request.budget_field)
         numbers = texts_of(self.request.part, [text.count(" ") for text in texts])
         reading = self.summarizer.read(text if number in numbers else "" for number, text in enumerate(texts))
         for warning in reading.warnings():
             self.say(f"warning: {warning}")
         dataset = self.summarizer.decoder.sentences(reading.sentences)
-        return Source(dataset, len(texts), numbers, self.request.references, reading)
+        return Source(dataset, len(texts), numbers, self.request.references, reading, texts, budgets)
 
     @property
     def split(self) -> str:
@@ -127,9 +145,10 @@ class Generation:
     def run(self) -> None:
         """Search, and write what is found."""
         source = self.source()
+        generator = self.generator(source.budgets)
         outputs = {number: [NOTHING] for number in source.numbers}
         seconds = words = 0.0
-        search = self.summarizer.decoder.search(source.dataset, source.numbers, self.generator, self.request.nbest)
+        search = self.summarizer.decoder.search(source.dataset, source.numbers, generator, self.request.nbest)
         part = self.request.part
         what = f"summaries of part {part.number}" if part else "summaries"
         with Progress(len(outputs), what, self.say, bar=not part) as progress:
@@ -138,15 +157,52 @@ class Generation:
                 seconds, words = seconds + batch.seconds, words + batch.words
                 progress(len(batch.numbers))
         self.say(speed(len(outputs), words, seconds))
-        deliver(self.request, lambda directory: write(outputs, directory), source.references, self.say)
+        if self.request.out == "-":
+            with standard_streams.output() as stdout:
+                stdout.buffer.writelines(best.text.encode("utf-8") + b"\n" for best, *_ in outputs.values())
+            return
+
+        def write_all(directory: Path) -> None:
+            write(outputs, directory)
+            write_json(directory / RECORD, self.record(len(outputs)))
+            if self.request.explain:
+                self.explain(directory, source, generator)
+
+        deliver(self.request, write_all, source.references, self.say)
 
     def measure(self, sentences: int) -> None:
         """Only how long the search takes: about so many sentences of a set, every n-th batch."""
         dataset = self.binarised(self.split).dataset
         every = max(1, len(dataset) // sentences)
-        search = self.summarizer.decoder.search(dataset, range(len(dataset)), self.generator, every=every)
+        search = self.summarizer.decoder.search(dataset, range(len(dataset)), self.generator(), every=every)
         counts, words, seconds = zip(*((len(batch.numbers), batch.words, batch.seconds) for batch in search))
         self.say(speed(sum(counts), sum(words), sum(seconds)))
+
+    def record(self, count: int) -> dict:
+        """What made the summaries."""
+        models = zip(self.summarizer.paths, self.summarizer.decoder.models)
+        calibrations = {path: getattr(model, "calibration", None) for path, model in models}
+        return {
+            "request": asked(self.request),
+            "calibration": {str(path): found and str(found) for path, found in calibrations.items()},
+            "data": str(self.data),
+            "decoding": self.decoding,
+            "summaries": count,
+            "versions": versions(),
+        }
+
+    def explain(self, directory: Path, source: Source, generator) -> None:
+        """Pages and JSON lines on the first texts."""
+        from wfe_plugin.pipeline.explain import Explainer
+        from wfe_plugin.pipeline.explanation_page import page
+
+        explainer = Explainer(self.summarizer, generator, self.decoding)
+        found = [
+            explainer.explain(source.dataset, number, source.reading.lines, source.texts)
+            for number in source.numbers[: self.request.explain]
+        ]
+        write_text(directory / PAGE, page(found))
+        write_text(directory / EXPLANATIONS, "".join(one.as_line() + "\n" for one in found))
 
 
 def speed(sentences: int, words: float, seconds: float) -> str:
@@ -158,8 +214,41 @@ def speed(sentences: int, words: float, seconds: float) -> str:
     )
 
 
+def asked(request: Request) -> dict:
+    """What determines the summaries, and what they are scored against."""
+    values = asdict(request)
+    for name in ("out", "overwrite", "explain", "threads", "part"):
+        del values[name]
+    for name in ("model", "data", "input"):
+        if values[name] not in (None, "-"):
+            values[name] = os.pathsep.join(map(os.path.abspath, values[name].split(os.pathsep)))
+    values["references"] = [os.path.abspath(path) for path in request.references]
+    return {**values, "fairseq_options": list(request.fairseq_options)}
+
+
+def refuse_other_results(request: Request) -> None:
+    """Summaries that were made otherwise are not replaced unasked."""
+    if request.overwrite or not request.file(SUMMARIES).exists():
+        return
+    try:
+        stored = json.loads(request.file(RECORD).read_text(encoding="utf-8"))
+        changes = [name for name, value in asked(request).items() if stored[name] != value]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(
+            f"{request.out}: holds summaries without a record of how they were made; "
+            "choose another --out, or replace them with --overwrite"
+        ) from None
+    if changes:
+        raise UserError(
+            f"{request.out}: holds summaries that were made otherwise ({', '.join(changes)}); "
+            "choose another --out, or replace them with --overwrite"
+        )
+
+
 def check_places(request: Request) -> None:
     """Now, and not after an hour of decoding."""
+    if request.out == "-":
+        return
     out = resolved(request.out)
     there = next(path for path in (out, *out.parents) if path.exists())
     if not there.is_dir():
@@ -168,10 +257,11 @@ def check_places(request: Request) -> None:
         raise UserError(f"{there}: not writable; choose another --out")
     for path in [*request.references, *filter(None, [request.input])]:
         # Summaries of summaries would take the place of what they were made from.
-        if os.path.realpath(path) in [str(request.file(name)) for name in (SUMMARIES, NBEST, RECORD, SCORES)]:
+        if os.path.realpath(path) in [str(request.file(name)) for name in ALL]:
             raise UserError(f"{path}: would be replaced by the summaries; choose another --out")
     for path in request.references:
         refuse_pipe(path)
+    refuse_other_results(request)
 
 
 def own_references(data: Path, split: str) -> list[str]:
@@ -198,9 +288,9 @@ def deliver(
             write(work)
         if references and not request.part:
             score(request, work, references)
-        for name in (NBEST, SCORES):  # of other summaries: never beside these, also if we are killed
+        for name in ALL[1:]:  # of other summaries: never beside these, also if we are killed
             request.file(name).unlink(missing_ok=True)
-        for name in (SUMMARIES, SCORES, NBEST):
+        for name in ALL:
             if (work / name).exists():
                 (work / name).replace(request.file(name))
     part = request.part

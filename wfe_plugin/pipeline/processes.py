@@ -1,5 +1,6 @@
 """Summaries by several processes, one per GPU or per core: each does a part, and the parts are joined."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,11 +13,12 @@ from typing import Callable
 
 import torch
 
-from wfe_plugin.errors import UserError
+from wfe_plugin.errors import UserError, option_of
 from wfe_plugin.pipeline.child import ROOT
-from wfe_plugin.pipeline.generate import NBEST, SUMMARIES, Request, check_places, deliver, references_of
+from wfe_plugin.pipeline.generate import NBEST, RECORD, SUMMARIES, Request, asked, check_places, deliver, references_of
 from wfe_plugin.pipeline.parts import Part
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
+from wfe_plugin.whole_files import write_json
 
 CODE = "import sys; sys.path[0] = sys.argv.pop(1)\nfrom wfe_plugin.cli.generate import main; sys.exit(main())"
 
@@ -32,14 +34,15 @@ def generate(request: Request, count: int, say: Callable[[str], None]) -> None:
             replace(request, out=str(work), part=Part(number, count), threads=threads) for number in range(1, count + 1)
         ]
         run([command(part) for part in parts], work)
-        deliver(request, lambda to: join(parts, to), references_of(request), say)
+        deliver(request, lambda to: join(request, parts, to), references_of(request), say)
 
 
 def command(request: Request) -> list[str]:
     """A command line of wfe-generate."""
     names = ("model", "out", "data", "split", "input", "beam", "nbest", "decoding", "threads")
-    given = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
-    options = [text for name, value in given.items() for text in (f"--{name}", str(value))]
+    names += ("budget", "text_field", "budget_field")
+    given = {name: getattr(request, name) for name in names if getattr(request, name) not in (None, "")}
+    options = [text for name, value in given.items() for text in (option_of(name), str(value))]
     part = f"{request.part.number}/{request.part.count}"
     references = ["--references", *request.references] if request.references else []
     return [*options, "--part", part, *references, "--", *request.fairseq_options]
@@ -86,10 +89,12 @@ def own_gpu(number: int) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]}
 
 
-def join(parts: Sequence[Request], directory: Path) -> None:
+def join(request: Request, parts: Sequence[Request], directory: Path) -> None:
     """The files of all parts, one after the other."""
     for name in (SUMMARIES, NBEST):
         with open(directory / name, "wb") as joined:
             for part in parts:
                 with open(part.file(name), "rb") as file:
                     shutil.copyfileobj(file, joined)
+    record = json.loads(parts[0].file(RECORD).read_text(encoding="utf-8"))
+    write_json(directory / RECORD, {**record, "request": asked(request), "processes": len(parts)})

@@ -16,6 +16,7 @@ from torch import Tensor
 import wfe_plugin
 from wfe_plugin.errors import UserError
 from wfe_plugin.generation.options import DecodingConfig
+from wfe_plugin.method.word_budgets import WordBudgets
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.decode import NOTHING, Decoder, Hypothesis
 from wfe_plugin.pipeline.text import MAX_CHARACTERS, clean
@@ -31,8 +32,20 @@ OPTIONS = {
     option.name: option
     for option in [*fields(DecodingConfig), *fields(GenerationConfig)]
     if option.name
-    not in ("_name", "beam", "nbest", "lm_path", "lm_weight", "score_reference", "replace_unk", "wfe_decoding")
+    not in (
+        "_name",
+        "beam",
+        "nbest",
+        "lm_path",
+        "lm_weight",
+        "score_reference",
+        "replace_unk",
+        "wfe_decoding",
+        "budget",
+    )
 }
+# Budgets of words, of all texts or one per text.
+Budget = Union[None, str, Mapping, WordBudgets, Sequence]
 
 
 @dataclass
@@ -96,6 +109,7 @@ class Summarizer:
         nbest: int = 1,
         batch_size: int = 32,
         decoding: str = "auto",
+        budget: Budget = None,
         **options: Any,
     ) -> Union[str, list[str], list[list[Hypothesis]]]:
         """One summary for each text, in order; an empty one for an empty text.
@@ -104,6 +118,8 @@ class Summarizer:
             texts: raw text; a single string gives a single result
             nbest: with more than one, a list of hypotheses for each text, each with `score` and `text`
             decoding: use of the word-frequency estimate (`--wfe-decoding`)
+            budget: how often whole words may occur, such as "germany=0 pinochet=1 olympics=+" (never, at most once,
+                must appear), or as a dictionary; or a list of these, one per text
             options: others of decoding, named as fairseq names them: `max_len_b=30`, `no_repeat_ngram_size=3`
         """
         single = isinstance(texts, str)
@@ -111,9 +127,12 @@ class Summarizer:
         if nbest > beam:
             raise UserError(f"nbest is {nbest}; it must not be more than beam, {beam}")
         reading = self.read([texts] if single else texts)
+        budgets = budgets_of(budget, len(reading.lines))
         for warning in reading.warnings():
             logger.warning(warning)
-        generator = self.decoder.generator(beam=beam, nbest=nbest, wfe_decoding=decoding, **options)
+        generator = self.decoder.generator(
+            beam=beam, nbest=nbest, wfe_decoding=decoding, sentence_budgets=budgets, **options
+        )
         dataset = self.decoder.sentences(reading.sentences)
         found = [[NOTHING]] * len(dataset)
         for batch in self.decoder.search(dataset, range(len(dataset)), generator, nbest, batch_size):
@@ -148,11 +167,23 @@ class Summarizer:
         return [Hypothesis(score, self.treatment.undo(text)) for score, text in hypotheses]
 
 
+def budgets_of(budget: Budget, count: int) -> list[Optional[WordBudgets]]:
+    """One per text; empty if there are none."""
+    if budget is None:
+        return []
+    if isinstance(budget, (str, Mapping, WordBudgets)):
+        return [WordBudgets.of(budget)] * count
+    budgets = [WordBudgets.of(one) for one in budget]
+    if len(budgets) != count:
+        raise UserError(f"budget: {len(budgets)} for {count} texts; give one for all, or one per text")
+    return budgets
+
+
 def check_options(options: dict[str, Any]) -> None:
     """Raise if a keyword of `summarize` is none, or has a value of another type."""
     for name, value in options.items():
         if name not in OPTIONS:
-            near = get_close_matches(name, [*OPTIONS, "beam", "nbest", "batch_size", "decoding"], n=1)
+            near = get_close_matches(name, [*OPTIONS, "beam", "nbest", "batch_size", "decoding", "budget"], n=1)
             raise UserError(f"{name}: not an option of decoding" + (f"; did you mean {near[0]}?" if near else ""))
         default = OPTIONS[name].default
         kinds = (int, float) if isinstance(default, float) else type(default)

@@ -1,5 +1,6 @@
 """Read text files line by line and refuse, with file and line, what would spoil training."""
 
+import gzip
 import hashlib
 import os
 from collections.abc import Iterator
@@ -47,12 +48,12 @@ def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def open_text(path: str) -> BinaryIO:
-    """Open `path` for `clean_lines`, turning every failure into a UserError."""
+    """Open `path` for `clean_lines`, uncompressed, turning every failure into a UserError."""
     try:
-        stream = open(path, "rb")
+        stream = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
         first = stream.peek(1)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if not first:
         stream.close()
         raise UserError(f"{path}: the file is empty")

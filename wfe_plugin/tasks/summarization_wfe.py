@@ -117,5 +117,6 @@ class SummarizationWFETask(TranslationTask):
                 **(extra_gen_cls_kwargs or {}),
                 "options": options,
                 "print_alignment": print_alignment,
+                "sentence_budgets": getattr(args, "sentence_budgets", ()),
             },
         )

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from wfe_plugin.errors import UserError
 from wfe_plugin.method.word_budgets import (
     WordBudgets,
-    check_sayable,
     completing_piece,
+    in_pieces,
     segmented,
     spent_words,
     words_of,
@@ -61,7 +61,7 @@ def test_words_are_those_of_the_text(pieces):
 @given(st.lists(st.sampled_from(PIECES), max_size=6), st.sampled_from(["a", "ab", "aab", "abba"]), st.integers(0, 2))
 def test_what_is_forbidden_is_what_would_go_beyond_the_budget(pieces, word, limit):
     """Each next piece, and the end, is forbidden if and only if it completes the word once too often."""
-    forbidden, _ = spent_words(pieces, WordBudgets({word: limit}))
+    forbidden = spent_words(pieces, WordBudgets({word: limit}))
     before = words_of(pieces)[0].count(word)
     for piece in PIECES:
         after = words_of([*pieces, piece])[0].count(word)
@@ -69,11 +69,12 @@ def test_what_is_forbidden_is_what_would_go_beyond_the_budget(pieces, word, limi
     assert ("" in forbidden) == (text(pieces).count(word) > before >= limit)
 
 
-def test_required_words():
-    budgets = WordBudgets({}, ("ab", "a"))
-    assert spent_words(["ab"], budgets) == ([], True)
-    assert spent_words(["b@@", "ab", "a"], budgets) == ([], True)  # "bab" is another word
-    assert spent_words(["a@@", "b", "a"], budgets) == ([], False)
+def test_no_other_word_looks_like_a_required_one():
+    budgets = in_pieces(WordBudgets({}, ("ba", "aab")), {piece: place for place, piece in enumerate(PIECES)})
+    assert budgets.firsts == {"ba": "ba", "aab": "a@@"}
+    assert spent_words(["ab"], budgets) == []
+    assert spent_words(["ab", "b@@"], budgets) == ["ba", "a@@"]
+    assert spent_words(["ba", "b@@"], budgets) == ["a@@"]
 
 
 def test_segmentation_has_the_fewest_pieces_and_of_these_the_most_frequent():
@@ -94,6 +95,6 @@ def test_segmentation_has_the_fewest_pieces_and_of_these_the_most_frequent():
 
 def test_words_that_cannot_be_said():
     pieces = {piece: place for place, piece in enumerate(PIECES)}
-    check_sayable(WordBudgets.of("abab=0 b=+"), pieces)
+    in_pieces(WordBudgets.of("abab=0 b=+"), pieces)
     with pytest.raises(UserError, match="cannot be said.*: abc x;"):
-        check_sayable(WordBudgets.of("a=0 abc=1 x=+"), pieces)
+        in_pieces(WordBudgets.of("a=0 abc=1 x=+"), pieces)

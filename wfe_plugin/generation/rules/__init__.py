@@ -8,19 +8,23 @@ from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.rules.frequency_bound import WithinFrequencies
 from wfe_plugin.generation.rules.ngram_blocking import NgramBlocking
 from wfe_plugin.generation.rules.out_of_source import OutOfSourcePenalty
+from wfe_plugin.generation.rules.own_budgets import WithinOwnBudgets
 from wfe_plugin.generation.rules.rule import Rule
 from wfe_plugin.generation.rules.word_cap import WordCap
 from wfe_plugin.generation.rules.word_penalties import WordPenalties
 from wfe_plugin.generation.rules.word_reward import WordReward
 
 
-def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int = 0) -> list[Rule]:
+def rules_of_step(
+    options: DecodingConfig, dictionary, no_repeat_ngram_size: int = 0, own_budgets: bool = False
+) -> list[Rule]:
     """The rules that options ask for, in order; the minimum length comes later, after forced prefixes.
 
     Args:
         options: resolved
         dictionary: of the target
         no_repeat_ngram_size: 0: n-grams may repeat
+        own_budgets: whether the user has given budgets
     """
     bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     named = words_of_option("--exempt-words", options.exempt_words, dictionary)
@@ -42,6 +46,8 @@ def rules_of_step(options: DecodingConfig, dictionary, no_repeat_ngram_size: int
     if no_repeat_ngram_size > 0:
         ignored = words_of_option("--ignore-when-blocking", options.ignore_when_blocking, dictionary)
         rules.append(NgramBlocking(no_repeat_ngram_size, ignored, pad, eos))
+    if own_budgets:
+        rules.append(WithinOwnBudgets(dictionary))
     return rules
 
 
