@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import re
 import threading
 import urllib.error
 import urllib.parse
@@ -12,6 +13,8 @@ import pytest
 import wfe_plugin
 from helpers.raw_text_model import TEXTS, make_model
 from wfe_plugin.cli import explain as command
+from wfe_plugin.cli import generate
+from wfe_plugin.method.word_budgets import words_of
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +71,40 @@ def test_command(model, tmp_path, capsys):
     assert command.main(["--model", str(model), "--html", str(tmp_path / "why.html"), TEXTS[0]]) == 0
     page = (tmp_path / "why.html").read_text(encoding="utf-8")
     html.parser.HTMLParser().feed(page)
-    assert found["summary"] in html.unescape(page)
+    shown = page[page.index('class="summary"') :].split("</div>")[0]
+    assert re.sub("<.*?>", "", html.unescape("<" + shown)).split() == found["summary"].split()
     assert "http:" not in page and "https:" not in page and "<script" not in page
     assert command.main(["--model", str(model), TEXTS[0]]) == 0
     assert found["summary"] in capsys.readouterr().out
+
+
+def test_what_was_wanted_and_forbidden(summarizer, explain):
+    free = explain(summarizer, TEXTS[:1], decoding="off", max_len_b=8)[0]
+    assert free.blocked == {} and free.budgets == []
+    word = free.steps[0].word
+    (found,) = explain(summarizer, TEXTS[:1], decoding="off", max_len_b=8, word_cap=1, budget=f"{word}=0")
+    assert word not in words_of([step.word for step in found.steps])[0]
+    assert found.blocked[word] >= 1 and found.without == free.summary
+    first = next(one for one in found.steps[0].wanted if one.word == word)
+    assert first.change is None and first.forbidden_by == "within own budgets"
+
+
+def test_budgets_are_spent(summarizer, explain):
+    (found,) = explain(summarizer, TEXTS[:1], decoding="strict", min_len=5, max_len_b=8)
+    said = [step.word for step in found.steps]
+    for word, left in found.budgets:
+        for place, (before, after) in enumerate(zip(left, left[1:])):
+            assert before - after == pytest.approx(min(1.0, before) if said[place] == word else 0.0, abs=1e-5)
+
+
+def test_of_a_generation(model, tmp_path):
+    out = tmp_path / "out"
+    assert generate.main(["--model", str(model), "--out", str(out), "--explain", "2", "--", "--max-len-b", "9"]) == 0
+    found = [json.loads(line) for line in (out / "explanations.jsonl").read_text(encoding="utf-8").splitlines()]
+    summaries = (out / "summaries.txt").read_text(encoding="utf-8").splitlines()
+    assert [one["summary"] for one in found] == summaries[:2]
+    assert found[0]["text"] == (model / "data/text/test.source").read_text().splitlines()[0]
+    assert summaries[1].split()[0] in (out / "explanations.html").read_text(encoding="utf-8")
 
 
 def test_playground(summarizer):
@@ -87,9 +120,14 @@ def test_playground(summarizer):
             return urllib.request.urlopen(request).read().decode("utf-8")
 
         assert "<form" in ask()
-        assert html.escape(summarizer.summarize(TEXTS[0], beam=3)) in ask({"text": TEXTS[0], "beam": "3"})
+        shown = re.sub("<.*?>", "", html.unescape(ask({"text": TEXTS[0], "beam": "3"})))
+        assert summarizer.summarize(TEXTS[0], beam=3) in shown
         assert "from 1 to 20" in ask({"text": TEXTS[0], "beam": "0"})
-        assert "<script>" not in ask({"text": "<script>alert(1)</script> said"})
+        assert "<script>alert" not in ask({"text": "<script>alert(1)</script> said"})
         with pytest.raises(urllib.error.HTTPError, match="403"):
             ask(headers={"Host": "elsewhere.example"})
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            ask({"text": "a"}, {"Origin": "http://elsewhere.example"})
+        with pytest.raises(urllib.error.HTTPError, match="413"):
+            ask({"text": "x" * 200_000})
         server.shutdown()

@@ -1,5 +1,6 @@
 """wfe-preprocess: input checks, and what ends up on disk."""
 
+import gzip
 import json
 import os
 import re
@@ -14,10 +15,12 @@ from helpers import ROOT
 from helpers.text_sets import WORDS, write_sets
 from wfe_plugin.cli import preprocess
 from wfe_plugin.cli import treat as treat_cli
-from wfe_plugin.pipeline import data_directory, preparation, treat
+from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline import data_directory, preparation, preprocess_options, trained_on, treat
 from wfe_plugin.pipeline import preprocess as preprocessing
+from wfe_plugin.pipeline.inputs import read_pairs
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
-from wfe_plugin.pipeline.treat import Treatment
+from wfe_plugin.pipeline.treat import Settings, Treatment
 
 
 def options(directory, out, *more):
@@ -238,7 +241,6 @@ def test_a_directory_of_something_else_is_never_touched(quick, tmp_path, capsys)
         (lambda data: (data / "valid.title").write_text(""), "valid.title: the file is empty"),
         (lambda data: (data / "train.title").write_text("\n" * 60), "train.title: all of its 60 lines are blank"),
         (lambda data: (data / "train.title").write_text("a\n" * 59), "train.article:60: no partner line"),
-        (lambda data: (data / "test.article").write_text("x" * 30000 + "\n" * 7), "test.article:1: 30000 characters"),
     ],
 )
 def test_bad_input_stops_the_run(quick, tmp_path, capsys, change, message):
@@ -370,3 +372,100 @@ def test_progress_that_cannot_be_written(quick, tmp_path, monkeypatch, capsys):
         assert preprocess.main(options(data, tmp_path / "out")) == 1
         full.flush()  # as when Python ends
     assert capsys.readouterr().err == "wfe-preprocess: error: standard output: No space left on device\n"
+
+
+def test_one_over_long_line_is_cut_and_reported(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    (data / "test.article").write_text("x" * (MAX_CHARACTERS + 9) + "\n" + "the bank\n" * 6)
+    assert preprocess.main(options(data, tmp_path / "out")) == 0
+    assert "1 over-long, kept, so that lines stay aligned: line 1" in capsys.readouterr().out
+    lines = (tmp_path / "out/text/test.source").read_text().splitlines()
+    assert lines == ["x" * MAX_CHARACTERS, *["the bank"] * 6]
+
+
+def test_json_lines_and_compressed_files(quick, tmp_path):
+    data = write_sets(tmp_path / "data")
+    assert preprocess.main(options(data, tmp_path / "plain")) == 0
+    for name in ("train", "valid", "test"):
+        pairs = read_pairs(str(data / f"{name}.article"), str(data / f"{name}.title"))
+        lines = "".join(json.dumps({"body": source, "head": target}) + "\n" for source, target in pairs)
+        with gzip.open(data / f"{name}.jsonl.gz", "wt") as file:
+            file.write(lines)
+        for suffix in ("article", "title"):
+            with gzip.open(data / f"{name}.{suffix}.gz", "wt") as file:
+                file.write((data / f"{name}.{suffix}").read_text())
+            (data / f"{name}.{suffix}").unlink()
+    assert preprocess.main(options(data, tmp_path / "gz")) == 0
+    sets = [item for name in ("train", "valid", "test") for item in (f"--{name}", str(data / f"{name}.jsonl.gz"))]
+    fields = ["--source-field", "body", "--target-field", "head"]
+    assert preprocess.main([*sets, *fields, "--out", str(tmp_path / "json")]) == 0
+    for side in treat.SIDES:
+        expected = (tmp_path / f"plain/text/test.{side}").read_text()
+        assert (tmp_path / f"gz/text/test.{side}").read_text() == expected
+        assert (tmp_path / f"json/text/test.{side}").read_text() == expected
+
+
+def test_new_sets_like_those_of_a_model(tmp_path, capsys):
+    """The same lines give the same words; what was learnt anew instead is refused before decoding."""
+    data = write_sets(tmp_path / "data")
+    bpe = ["--tokenize", "--lowercase", "--bpe", "joint", "--merges"]
+    assert preprocess.main(options(data, tmp_path / "first", *bpe, "30")) == 0
+    like = ["--like", str(tmp_path / "first"), "--test", str(data / "test"), "--out", str(tmp_path / "second")]
+    assert preprocess.main(like) == 0
+    for name in ("test.source-target.source.bin", "test.source-target.target.bin", "dict.source.txt", "bpe.codes"):
+        assert (tmp_path / "second" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()
+    assert Treatment.load(tmp_path / "second").settings == Treatment.load(tmp_path / "first").settings
+    check = trained_on.check_vocabularies
+    check(tmp_path / "model.pt", tmp_path / "first", tmp_path / "second")
+    assert preprocess.main(options(data, tmp_path / "anew", *bpe, "20")) == 0
+    for name in ("dict.source.txt", "dict.target.txt"):
+        shutil.copyfile(tmp_path / "first" / name, tmp_path / "anew" / name)
+    with pytest.raises(UserError, match="not the treatment or the BPE codes"):
+        check(tmp_path / "model.pt", tmp_path / "first", tmp_path / "anew")
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        preprocess.main([*like, "--tokenize"])
+    assert "--tokenize: with --like" in capsys.readouterr().err
+
+
+def test_likely_mistakes(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    shutil.copyfile(data / "train.article", data / "valid.article")
+    shutil.copyfile(data / "train.title", data / "valid.title")
+    shutil.copyfile(data / "test.article", data / "test.title")
+    (data / "train.article").write_text("the bank , it said , will help .\n" * 60)
+    assert preprocess.main(options(data, tmp_path / "out", "--tokenize")) == 0
+    warned = [line for line in capsys.readouterr().out.splitlines() if "warning:" in line]
+    assert [re.sub(f"{tmp_path}/", "", line) for line in warned] == [
+        "preprocess: warning: the validation set has the same target text as the training set",
+        "preprocess: warning: test: source and target are the same text",
+        "preprocess: warning: data/train.article looks tokenised already: leave out --tokenize",
+    ]
+
+
+def test_no_warning_without_a_cause(quick, tmp_path, capsys):
+    data = write_sets(tmp_path / "data")
+    (data / "train.article").write_text("The bank, it said, will help.\n" * 60)
+    assert preprocess.main(options(data, tmp_path / "out", "--tokenize")) == 0
+    assert "warning:" not in capsys.readouterr().out
+
+
+def test_german():
+    """ "z.B." and "Dr." are no ends of sentences there; umlauts and compounds come back as they were."""
+    german, english = (Treatment(Settings(tokenize=True, lang=lang)) for lang in ("de", "en"))
+    line = "Die Stra\u00dfenbahn f\u00e4hrt am 3. Mai ca. 8 Minuten, sagt die \u00dcSTRA."
+    assert german.undo(german.normalize(line)) == line
+    assert "ca." in german.normalize(line) and "ca." not in english.normalize(line)
+    with pytest.raises(UserError, match="--lang xx: not known"):
+        preprocess_options.PreprocessOptions(out="o", train="t", valid="v", lang="xx").validate()
+
+
+def test_pieces_of_sentencepiece_are_left_as_they_are(quick, tmp_path):
+    data = write_sets(tmp_path / "data")
+    pieces = ["\u2581Die \u2581Bank \u2581von \u2581Jap an", "\u2581\u6771\u4eac \u2581 \U0001f600 <0xE2>"]
+    (data / "test.article").write_text("\n".join(pieces * 4)[:-1] + "\n", encoding="utf-8")
+    (data / "test.title").write_text("\n".join(pieces * 4) + "\n", encoding="utf-8")
+    assert preprocess.main(options(data, tmp_path / "out")) == 0
+    found = (tmp_path / "out/text/test.target").read_text(encoding="utf-8").splitlines()
+    assert found == pieces * 4
+    assert Treatment.load(tmp_path / "out").apply(pieces[1], "source") == pieces[1]

@@ -64,7 +64,7 @@ def train(options) -> None:
 
     from wfe_plugin.huggingface.head import file_in
     from wfe_plugin.huggingface.train import HeadTraining, load_model, train_head
-    from wfe_plugin.pipeline.text import read_pairs
+    from wfe_plugin.pipeline.inputs import read_pairs
 
     training = HeadTraining(
         **{name: value for name, value in vars(options).items() if name in HeadTraining.__dataclass_fields__}

@@ -17,14 +17,20 @@ examples:
                 --valid-files valid.article.filter.txt valid.title.filter.txt \\
                 --test-files input.txt task1_ref0.txt --out gigaword --gigaword \\
                 --source-threshold 5 --target-threshold 5 -- --dataset-impl mmap
+  wfe-preprocess --train train.jsonl.gz --valid valid.jsonl --source-field body --target-field headline --out prepared
+  wfe-preprocess --like prepared --test new/test --out new-test
+
+Files may be compressed (.gz). Text that is segmented already, for example by SentencePiece, is left as it is
+unless options say otherwise.
 
 The result: fairseq data with the languages "source" and "target" (several test sets are
 called test, test1, test2, ...), the BPE codes, treatment.json with everything that was done,
 and text/ with the validation and test text as perfect summaries would look: the references.
 wfe-treat applies the same treatment to new text, and undoes it.
 
-Training pairs with an empty or overlong side are dropped and reported. Such pairs in the
-validation and test sets are only reported, so that line N of the output is line N of the input.
+Training pairs with an empty or overlong side are dropped and reported. Pairs of the validation
+and test sets are only reported, so that line N of the output stays line N of the input; lines of
+more than 20,000 characters are cut.
 Windows line ends and byte-order marks are accepted. Nothing appears under --out until
 everything has succeeded.
 """
@@ -45,7 +51,7 @@ def build_parser() -> Parser:
             metavar="PREFIX",
             nargs=several,
             default=[] if several else None,
-            help=f"{name} set{'s' if several else ''}: PREFIX.article and PREFIX.title",
+            help=f"{name} set{'s' if several else ''}: PREFIX.article and PREFIX.title, or one file of JSON lines (.jsonl)",
         )
         files.add_argument(
             f"--{name}-files",
@@ -57,8 +63,17 @@ def build_parser() -> Parser:
         )
     files.add_argument("--source-suffix", default="article", metavar="S", help="default: %(default)s")
     files.add_argument("--target-suffix", default="title", metavar="S", help="default: %(default)s")
+    for side, default in zip(SIDES, ("article", "title")):
+        files.add_argument(
+            f"--{side}-field", default=default, metavar="NAME", help="of JSON lines (default: %(default)s)"
+        )
     files.add_argument("--out", required=True, metavar="DIR", help="directory to create")
 
+    files.add_argument(
+        "--like",
+        metavar="DIR",
+        help="prepare as DIR was, with its treatment, BPE and vocabulary: new test sets for a model that is there",
+    )
     add_treatment(parser)
     vocabulary = parser.add_argument_group("vocabulary and length")
     for side in SIDES:
@@ -89,7 +104,8 @@ def build_parser() -> Parser:
 
 def add_treatment(parser: Parser) -> None:
     treatment = parser.add_argument_group("treatment (default: none; the text counts as tokenized)")
-    treatment.add_argument("--tokenize", action="store_true", help="tokenize raw text (sacremoses, English)")
+    treatment.add_argument("--tokenize", action="store_true", help="tokenize raw text (Moses, by sacremoses)")
+    treatment.add_argument("--lang", default="en", metavar="L", help="language of --tokenize (default: %(default)s)")
     treatment.add_argument("--lowercase", action="store_true", help="lower-case")
     treatment.add_argument("--digits", action="store_true", help="replace each digit with #")
     treatment.add_argument(

@@ -193,8 +193,8 @@ class WFEModel(ChecksWeights):
             return
         if not hasattr(getattr(task, "cfg", None), "wfe_decoding"):
             logger.warning(
-                "this model has a WFE sub-model, but its task does not decode with "
-                "it: give --task summarization_wfe to every command"
+                "this model estimates word frequencies, but fairseq's own task does not decode with them, and may "
+                "drop the last sentences of a set: give --task summarization_wfe to every command"
             )
         self.wfe_head = ESTIMATORS[wfe.wfe_estimator](self.encoder_state_size(), len(task.target_dictionary))
         if wfe.wfe_only:

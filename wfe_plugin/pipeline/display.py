@@ -9,6 +9,7 @@ from typing import Optional, TextIO
 from tqdm import tqdm
 
 from wfe_plugin import standard_streams
+from wfe_plugin.pipeline.progress import duration
 
 LOG = "train.log"
 LOSSES = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "risk": "risk", "loss": "loss"}
@@ -84,13 +85,6 @@ class Display:
 
 def losses(values: dict, prefix: str) -> str:
     return ", ".join(f"{label} {values[prefix + name]}" for name, label in LOSSES.items() if prefix + name in values)
-
-
-def duration(seconds: float) -> str:
-    """Such as 1:05 or 2:01:05."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def say(message: str) -> None:

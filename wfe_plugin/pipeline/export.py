@@ -13,7 +13,7 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.summarizer import MODEL, find_data, find_models
-from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Settings, Treatment, codes_file, pieces_file
+from wfe_plugin.pipeline.treat import SETTINGS_FILE, Treatment, model_files
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
 from wfe_plugin.versions import versions
 from wfe_plugin.whole_files import named, write_json, write_text
@@ -54,7 +54,7 @@ def export(model: str, out: str, data: Optional[str] = None, scores: Sequence[st
         new.mkdir()
         prepared = json.loads((data_path / SETTINGS_FILE).read_text(encoding="utf-8"))
         torch.save(bare(state), new / MODEL)
-        for file in needed(data_path, treatment.settings):
+        for file in model_files(data_path, treatment.settings):
             shutil.copyfile(file, new / file.name)
         write_json(new / SETTINGS_FILE, {"settings": prepared["settings"], "text": {}, "report": {}})
         write_text(new / CARD, card(final.name, path, state, prepared, results))
@@ -89,14 +89,6 @@ def portable(cfg: dict) -> dict:
 def updates(state: dict) -> int:
     history = state.get("optimizer_history") or [{}]
     return int(history[-1].get("num_updates", 0))
-
-
-def needed(data: Path, settings: Settings) -> list[Path]:
-    """Dictionaries and, with BPE, codes and pieces."""
-    files = [data / f"dict.{side}.txt" for side in SIDES]
-    if settings.bpe != "none":
-        files += [codes_file(data, settings, side) for side in SIDES] + [pieces_file(data, side) for side in SIDES]
-    return list(dict.fromkeys(files))
 
 
 def read_scores(file: str) -> tuple[str, dict]:

@@ -231,7 +231,7 @@ def refuse_other_results(request: Request) -> None:
     if request.overwrite or not request.file(SUMMARIES).exists():
         return
     try:
-        stored = json.loads(request.file(RECORD).read_text(encoding="utf-8"))
+        stored = json.loads(request.file(RECORD).read_text(encoding="utf-8"))["request"]
         changes = [name for name, value in asked(request).items() if stored[name] != value]
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(

@@ -1,4 +1,4 @@
-"""Raw text to summarize, as people have it: plain, compressed, from standard input, or as JSON lines."""
+"""Text as people have it: plain, compressed, from standard input, or as JSON lines."""
 
 import json
 from collections.abc import Iterator
@@ -66,3 +66,38 @@ def field_of(record: dict[str, Any], field: str, place: str) -> str:
     if not isinstance(record.get(field), str):
         raise UserError(f"{place}: no text in the field {field!r}; there are: {', '.join(record)}")
     return clean(record[field])
+
+
+def read_pairs(source: str, target: str, fields: Optional[tuple[str, str]] = None) -> Iterator[tuple[str, str]]:
+    """Yield the line pairs of two files, which must have equally many lines, not all blank.
+
+    Args:
+        fields: of one file of JSON lines, which is source and target
+    """
+    if fields:
+        with open_text(source) as stream:
+            for number, record in enumerate(records(clean_lines(stream, source), source), start=1):
+                place = f"{source}:{number}"
+                yield field_of(record, fields[0], place), field_of(record, fields[1], place)
+        return
+    paths = (source, target)  # which may be the same file
+    with open_text(source) as source_stream, open_text(target) as target_stream:
+        sides = [clean_lines(source_stream, source), clean_lines(target_stream, target)]
+        count, seen = 0, [False, False]
+        while True:
+            pair = [next(lines, None) for lines in sides]
+            if None in pair:
+                break
+            count += 1
+            seen = [before or bool(line) for before, line in zip(seen, pair)]
+            yield pair[0], pair[1]
+        if pair != [None, None]:
+            longer = 1 if pair[0] is None else 0
+            rest = 1 + sum(1 for _ in sides[longer])
+            raise UserError(
+                f"{paths[longer]}:{count + 1}: no partner line: {paths[longer]} has {count + rest} lines, "
+                f"{paths[1 - longer]} has {count}"
+            )
+    for path, any_text in zip(paths, seen):
+        if not any_text:
+            raise UserError(f"{path}: all of its {count} lines are blank")

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,8 +20,10 @@ from subword_nmt.learn_bpe import learn_bpe
 
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.child import failure
+from wfe_plugin.pipeline.inputs import read_pairs
 from wfe_plugin.pipeline.preprocess_options import Pairs, PreprocessOptions
-from wfe_plugin.pipeline.text import MAX_CHARACTERS, read_pairs
+from wfe_plugin.pipeline.progress import Progress
+from wfe_plugin.pipeline.text import MAX_CHARACTERS, open_text
 from wfe_plugin.pipeline.treat import (
     SETTINGS_FILE,
     SIDES,
@@ -29,6 +32,7 @@ from wfe_plugin.pipeline.treat import (
     Treatment,
     codes_file,
     load_segmenters,
+    model_files,
     pieces_file,
 )
 from wfe_plugin.whole_files import named
@@ -85,9 +89,13 @@ class Preparation:
     def run(self) -> None:
         """All steps in turn."""
         with named(self.options.out):  # which people know, unlike the files below
+            self.warn()
             for pairs in self.sets:
                 self.normalize(pairs)
-            if self.settings.bpe != "none":
+            if self.options.like:
+                for path in model_files(Path(self.options.like), self.settings):
+                    shutil.copyfile(path, self.data / path.name)
+            elif self.settings.bpe != "none":
                 self.learn()
             for pairs in self.sets:
                 self.segment(pairs)
@@ -101,24 +109,37 @@ class Preparation:
                 json.dump({**self.description, "report": self.report}, file, indent=2)
                 file.write("\n")
 
+    def warn(self) -> None:
+        """Of what is likely a mistake."""
+        digests = self.description["text"]
+        for name in ("source", "target"):
+            if digests.get(f"train.{name}", 0) == digests.get(f"valid.{name}", 1):
+                self.say(f"warning: the validation set has the same {name} text as the training set")
+        for pairs in self.sets:
+            same = len(set(pairs.fields)) == 1 if pairs.fields else pairs.source == pairs.target
+            if same or (not pairs.fields and digests[f"{pairs.name}.source"] == digests[f"{pairs.name}.target"]):
+                self.say(f"warning: {pairs.name}: source and target are the same text")
+        if self.settings.tokenize and self.sets:
+            first = self.sets[0]
+            lines = [source for source, _ in islice(read_pairs(first.source, first.target, first.fields), CHUNK)]
+            if looks_tokenized(lines):
+                self.say(f"warning: {first.source} looks tokenised already: leave out --tokenize")
+
     def normalize(self, pairs: Pairs) -> None:
         """Tokenise and so on; every line keeps its place, dropped ones as blanks."""
         too_long = []
 
-        def checked():
-            for number, pair in enumerate(read_pairs(pairs.source, pairs.target), start=1):
-                for path, line in zip((pairs.source, pairs.target), pair):
-                    if len(line) > MAX_CHARACTERS:
-                        if pairs.name != "train":
-                            raise UserError(
-                                f"{path}:{number}: {len(line)} characters; at most {MAX_CHARACTERS} are allowed"
-                            )
-                        too_long.append(number)
-                        pair = ("", "")
-                        break
+        def checked(progress: Progress):
+            for number, pair in enumerate(read_pairs(pairs.source, pairs.target, pairs.fields), start=1):
+                progress(1)
+                if any(len(line) > MAX_CHARACTERS for line in pair):
+                    too_long.append(number)
+                    cut = pair[0][:MAX_CHARACTERS], pair[1][:MAX_CHARACTERS]
+                    pair = ("", "") if pairs.name == "train" else cut
                 yield pair
 
-        self.write(f"normal.{pairs.name}", self.treat(_normalize, "normalize", checked()))
+        with Progress(lines_of(pairs.source), f"pairs of {pairs.name}", self.say) as progress:
+            self.write(f"normal.{pairs.name}", self.treat(_normalize, "normalize", checked(progress)))
         self.report[pairs.name] = {"lines": 0, "too_long": too_long, "empty": []}
 
     def learn(self) -> None:
@@ -135,14 +156,11 @@ class Preparation:
             # In order of frequency, then alphabet, so that equal text gives equal codes.
             lines = [f"{word} {count}" for word, count in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
             with open(codes_file(self.data, self.settings, side), "w", encoding="utf-8") as codes:
-                with open(os.devnull, "w") as quiet:
-                    stderr, sys.stderr = sys.stderr, quiet  # learn_bpe draws a progress bar
-                    try:
+                try:
+                    with bar_on_terminals():
                         learn_bpe(lines, codes, self.settings.merges, is_dict=True)
-                    except ValueError:
-                        raise UserError("too little training text to learn BPE from; use --bpe none") from None
-                    finally:
-                        sys.stderr = stderr
+                except ValueError:
+                    raise UserError("too little training text to learn BPE from; use --bpe none") from None
 
     def segment(self, pairs: Pairs) -> None:
         """Apply BPE; then drop (training) or report (other sets) empty and over-long pairs."""
@@ -154,16 +172,18 @@ class Preparation:
 
         def selected():
             nonlocal kept
-            lines = self.treat(_segment, "train" if training else "new", self.read(f"normal.{pairs.name}"))
+            stage = "train" if training and not self.options.like else "new"
+            lines = self.treat(_segment, stage, self.read(f"normal.{pairs.name}"))
             for number, pair in enumerate(lines, start=1):
                 report["lines"] = number
                 words = [line.split() for line in pair]
-                if number in beyond_reading:
+                if training and number in beyond_reading:
                     continue
                 if not all(words):
                     report["empty"].append(number)
                 elif any(len(w) > getattr(self.options, f"max_{side}_length") for side, w in zip(SIDES, words)):
-                    report["too_long"].append(number)
+                    if number not in beyond_reading:
+                        report["too_long"].append(number)
                 else:
                     kept += 1
                     for side, w in zip(SIDES, words):
@@ -180,7 +200,7 @@ class Preparation:
             raise UserError(f"{pairs.source}: no training pair is left")
         if training:
             self.words = pieces
-        if training and self.settings.bpe != "none":
+        if training and self.settings.bpe != "none" and not self.options.like:
             for side in SIDES:
                 pieces_file(self.data, side).write_text("\n".join(sorted(pieces[side])) + "\n", encoding="utf-8")
         # The line numbers have been told; the settings file keeps the totals.
@@ -204,13 +224,17 @@ class Preparation:
 
     def binarize(self) -> None:
         """The dictionaries, and all sets as numbers."""
-        from wfe_plugin.pipeline.binarize import binarize, dictionary_of  # with fairseq
+        from wfe_plugin.pipeline.binarize import Dictionary, binarize, dictionary_of  # with fairseq
 
         self.say("binarising")
         for side in SIDES:
-            threshold, size = (getattr(self.options, f"{side}_{name}") for name in ("threshold", "vocab_size"))
-            dictionary = dictionary_of(self.words[side], threshold, size or -1)
-            dictionary.save(str(self.data / f"dict.{side}.txt"))
+            path = str(self.data / f"dict.{side}.txt")
+            if self.options.like:
+                dictionary = Dictionary.load(path)
+            else:
+                threshold, size = (getattr(self.options, f"{side}_{name}") for name in ("threshold", "vocab_size"))
+                dictionary = dictionary_of(self.words[side], threshold, size or -1)
+                dictionary.save(path)
             self.say(f"  [{side}] Dictionary: {len(dictionary)} types")
             for pairs in self.sets:
                 prefix = self.data / f"{pairs.name}.{'-'.join(SIDES)}.{side}"
@@ -230,6 +254,9 @@ class Preparation:
             if joined:
                 command += [f"--{kind}pref", joined]
         for side, short in zip(SIDES, ("src", "tgt")):
+            if options.like:
+                command += [f"--{short}dict", str(self.data / f"dict.{side}.txt")]
+                continue
             command += [f"--threshold{short}", str(getattr(options, f"{side}_threshold"))]
             if getattr(options, f"{side}_vocab_size"):
                 command += [f"--nwords{short}", str(getattr(options, f"{side}_vocab_size"))]
@@ -298,6 +325,28 @@ class Preparation:
             for source_line, target_line in pairs:
                 source.write(source_line + "\n")
                 target.write(target_line + "\n")
+
+
+def looks_tokenized(lines: Iterable[str]) -> bool:
+    """Whether most punctuation is separated by blanks."""
+    text = "\n".join(lines)
+    apart, attached = re.findall(r" [.,;:?!](?=\s|$)", text), re.findall(r"\w[.,;:?!](?=\s|$)", text)
+    return len(apart) > len(attached)
+
+
+def lines_of(path: str) -> int:
+    with open_text(path) as stream:
+        return sum(1 for _ in stream)
+
+
+@contextmanager
+def bar_on_terminals() -> Iterator[None]:
+    """learn_bpe draws a progress bar; elsewhere it would fill a log."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        yield
+        return
+    with open(os.devnull, "w") as quiet, redirect_stderr(quiet):
+        yield
 
 
 def fairseq_preprocess() -> str:

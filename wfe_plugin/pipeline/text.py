@@ -66,31 +66,6 @@ def refuse_pipe(path: str) -> None:
         raise UserError(f"{path}: can be read only once; write it to a file first")
 
 
-def read_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Yield the line pairs of two files, which must have equally many lines, not all blank."""
-    paths = (source, target)  # which may be the same file
-    with open_text(source) as source_stream, open_text(target) as target_stream:
-        sides = [clean_lines(source_stream, source), clean_lines(target_stream, target)]
-        count, seen = 0, [False, False]
-        while True:
-            pair = [next(lines, None) for lines in sides]
-            if None in pair:
-                break
-            count += 1
-            seen = [before or bool(line) for before, line in zip(seen, pair)]
-            yield pair[0], pair[1]
-        if pair != [None, None]:
-            longer = 1 if pair[0] is None else 0
-            rest = 1 + sum(1 for _ in sides[longer])
-            raise UserError(
-                f"{paths[longer]}:{count + 1}: no partner line: {paths[longer]} has {count + rest} lines, "
-                f"{paths[1 - longer]} has {count}"
-            )
-    for path, any_text in zip(paths, seen):
-        if not any_text:
-            raise UserError(f"{path}: all of its {count} lines are blank")
-
-
 def sha256(path: str) -> str:
     """Fingerprint of a file's content, to notice that an input has changed."""
     with open_text(path) as stream:

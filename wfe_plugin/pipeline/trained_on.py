@@ -10,7 +10,7 @@ from typing import Optional
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.record import RECORD
 from wfe_plugin.pipeline.text import sha256
-from wfe_plugin.pipeline.treat import SIDES
+from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, Treatment, codes_file
 
 
 def data_directory(checkpoint: dict) -> Optional[Path]:
@@ -27,6 +27,14 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
 
     `trained_on` may have been prepared anew since, with other words; wfe-train has noted which they were.
     """
+    advice = f"Prepare the texts with its own: wfe-preprocess --like {trained_on} ..."
+    if (trained_on / SETTINGS_FILE).is_file() and (data / SETTINGS_FILE).is_file():
+        settings = Treatment.load(trained_on).settings
+        differs = settings != Treatment.load(data).settings
+        for own in () if settings.bpe == "none" else {codes_file(trained_on, settings, side) for side in SIDES}:
+            differs = differs or own.read_bytes() != (data / own.name).read_bytes()
+        if differs:
+            raise UserError(f"{data}: not the treatment or the BPE codes that {model} was trained with. {advice}")
     recorded = recorded_vocabularies(model)
     for side in SIDES:
         own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
@@ -37,10 +45,7 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
         else:
             same = not own.is_file() or own.read_bytes() == given.read_bytes()
         if not same:
-            raise UserError(
-                f"{given}: not the vocabulary that {model} was trained with (on {trained_on}). Prepare the data "
-                "with that one: wfe-preprocess ... -- --srcdict FILE --tgtdict FILE, the dict files of what it was trained on"
-            )
+            raise UserError(f"{given}: not the vocabulary that {model} was trained with (on {trained_on}). {advice}")
 
 
 def recorded_vocabularies(model: Path) -> dict[str, str]:

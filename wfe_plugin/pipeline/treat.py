@@ -54,6 +54,13 @@ class Settings:
     digits: bool = False  # each digit becomes "#"
     bpe: str = "none"  # joint, separate or none
     merges: int = 0  # number of BPE merges; 0 without BPE
+    lang: str = "en"  # of Moses
+
+    @classmethod
+    def of(cls, stored: dict) -> "Settings":
+        """From a record; those of older versions name no language."""
+        stored = {"lang": "en", **stored}
+        return cls(**{field.name: stored[field.name] for field in fields(cls)})
 
 
 def codes_file(directory: Path, settings: Settings, side: str) -> Path:
@@ -89,14 +96,23 @@ class Pieces(dict):
         return " ".join(map(self.__getitem__, line.split()))
 
 
+def model_files(directory: Path, settings: Settings) -> list[Path]:
+    """What a model depends on: dictionaries and, with BPE, codes and pieces."""
+    files = [directory / f"dict.{side}.txt" for side in SIDES]
+    if settings.bpe != "none":
+        files += [codes_file(directory, settings, side) for side in SIDES]
+        files += [pieces_file(directory, side) for side in SIDES]
+    return list(dict.fromkeys(files))
+
+
 class Treatment:
     """Applies settings to lines that `clean_lines` made, and undoes them on model output."""
 
     def __init__(self, settings: Settings, segmenters: Optional[dict[str, Pieces]] = None):
         self.settings = settings
         self.segmenters = segmenters or {}
-        self._tokenizer = _Tokenizer(lang="en")
-        self._detokenizer = MosesDetokenizer(lang="en")
+        self._tokenizer = _Tokenizer(lang=settings.lang)
+        self._detokenizer = MosesDetokenizer(lang=settings.lang)
 
     @classmethod
     def load(cls, directory) -> "Treatment":
@@ -105,7 +121,7 @@ class Treatment:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             check_record(stored)
-            settings = Settings(**{field.name: stored["settings"][field.name] for field in fields(Settings)})
+            settings = Settings.of(stored["settings"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UserError(
@@ -172,7 +188,7 @@ def check_record(record: dict) -> None:
     for key in ("settings", "text", "report"):
         check(record, key, dict)
     for field in fields(Settings):
-        check(record["settings"], field.name, field.type)
+        check({"lang": "en", **record["settings"]}, field.name, field.type)
     for side in SIDES:
         check(record["settings"], f"{side}_max_length", int)
     for name, numbers in record["report"].items():

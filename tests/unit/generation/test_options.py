@@ -39,6 +39,7 @@ LOG_BASE_RATE = torch.linspace(-6.0, -0.1, FIRST_WORD + WORDS)
         (dict(presence_penalty=-0.1), "--presence-penalty"),
         (dict(coverage_penalty=math.nan), "--coverage-penalty"),
         (dict(gnmt_length_penalty=-1.0), "--gnmt-length-penalty"),
+        (dict(budget="germany"), "is not WORD=N"),
     ],
 )
 def test_values_that_make_no_sense(options, message):

@@ -32,8 +32,3 @@ def test_a_training_of_three_epochs(clock, capsys):
         "train: look here",
     ]
     assert len(show.log.getvalue().splitlines()) == 9
-
-
-@pytest.mark.parametrize("seconds, shown", [(0.4, "0:00"), (65, "1:05"), (7265, "2:01:05")])
-def test_durations(seconds, shown):
-    assert display.duration(seconds) == shown
