@@ -57,7 +57,7 @@ def test_it_decodes_as_before(exported, tmp_path, capsys):
     assert generate.main([*arguments, "--input", str(tmp_path / "input"), "--", "--max-len-b", "9"]) == 0
     assert (tmp_path / "out/summaries.txt").read_text(encoding="utf-8").splitlines() == expected
     assert "reward=0.25 (calibrated)" in capsys.readouterr().out
-    assert generate.main(arguments) == 1
+    assert generate.main([*arguments[:-1], str(tmp_path / "other")]) == 1
     assert "holds no binarised sets" in capsys.readouterr().err
 
 

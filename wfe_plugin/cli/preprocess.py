@@ -44,6 +44,36 @@ def build_parser() -> Parser:
         description="Prepare text pairs, one text per line, for training and generation with fairseq.",
         epilog=EPILOG,
     )
+    add_files(parser)
+    add_treatment(parser)
+    vocabulary = parser.add_argument_group("vocabulary and length")
+    for side in SIDES:
+        vocabulary.add_argument(
+            f"--{side}-threshold",
+            type=positive,
+            default=1,
+            metavar="N",
+            help=f"{side} words (or BPE pieces) with fewer than N occurrences are unknown (default: 1)",
+        )
+        vocabulary.add_argument(
+            f"--{side}-vocab-size", type=positive, metavar="N", help=f"keep the N most frequent {side} words"
+        )
+    for side in SIDES:
+        vocabulary.add_argument(
+            f"--max-{side}-length",
+            type=positive,
+            default=1024,
+            metavar="N",
+            help=f"longest {side} text, in words or BPE pieces (default: %(default)s)",
+        )
+
+    running = parser.add_argument_group("running")
+    running.add_argument("--workers", type=positive, default=1, metavar="N", help="parallel processes (default: 1)")
+    running.add_argument("--overwrite", action="store_true", help="replace DIR if it exists")
+    return parser
+
+
+def add_files(parser: Parser) -> None:
     files = parser.add_argument_group("text")
     for name, several in (("train", None), ("valid", None), ("test", "+")):
         files.add_argument(
@@ -74,32 +104,6 @@ def build_parser() -> Parser:
         metavar="DIR",
         help="prepare as DIR was, with its treatment, BPE and vocabulary: new test sets for a model that is there",
     )
-    add_treatment(parser)
-    vocabulary = parser.add_argument_group("vocabulary and length")
-    for side in SIDES:
-        vocabulary.add_argument(
-            f"--{side}-threshold",
-            type=positive,
-            default=1,
-            metavar="N",
-            help=f"{side} words (or BPE pieces) with fewer than N occurrences are unknown (default: 1)",
-        )
-        vocabulary.add_argument(
-            f"--{side}-vocab-size", type=positive, metavar="N", help=f"keep the N most frequent {side} words"
-        )
-    for side in SIDES:
-        vocabulary.add_argument(
-            f"--max-{side}-length",
-            type=positive,
-            default=1024,
-            metavar="N",
-            help=f"longest {side} text, in words or BPE pieces (default: %(default)s)",
-        )
-
-    running = parser.add_argument_group("running")
-    running.add_argument("--workers", type=positive, default=1, metavar="N", help="parallel processes (default: 1)")
-    running.add_argument("--overwrite", action="store_true", help="replace DIR if it exists")
-    return parser
 
 
 def add_treatment(parser: Parser) -> None:
