@@ -46,6 +46,7 @@ def _import_all() -> None:
 
 def __getattr__(name: str):
     if name == "Summarizer":
+        register()  # without what fairseq logs when it is imported
         from wfe_plugin.pipeline.summarizer import Summarizer
 
         return Summarizer

@@ -190,7 +190,7 @@ def read_options(data: Path, arguments: Sequence[str]):
     for side in SIDES:
         own += [f"--{side}-lang", side, f"--max-{side}-positions", str(ANY_LENGTH)]
     parser = options.get_generation_parser(default_task="summarization_wfe")
-    with warnings.catch_warnings():
+    with quiet_fairseq(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of hydra, about fairseq
         return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, [*own, *arguments]))
 

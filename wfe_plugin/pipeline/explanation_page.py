@@ -17,7 +17,7 @@ body { margin: 0 auto; padding: 1rem; max-width: 60rem; font: 16px/1.55 system-u
 h1 { font-size: 1.35rem; margin: .2rem 0 1rem; } h2 { font-size: 1rem; margin: 1.5rem 0 .4rem; }
 section { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1.5rem; }
 .soft { color: var(--soft); } p { margin: .3rem 0; }
-.source span { border-radius: .2rem; padding: .1rem .15rem; }
+.source span { border-radius: .2rem; padding: .15rem 0; }
 .scale { display: inline-block; width: 6rem; height: .7rem; border-radius: .2rem; border: 1px solid var(--line);
   background: linear-gradient(90deg, transparent, rgb(var(--votes) / .75)); }
 .outputs { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); }
@@ -36,7 +36,7 @@ form { display: grid; gap: .7rem; } label { font-size: .85rem; color: var(--soft
 textarea, input, select { font: inherit; width: 100%; padding: .45rem; color: var(--ink); background: var(--card);
   border: 1px solid var(--line); border-radius: .3rem; }
 .fields { display: grid; gap: .7rem; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); }
-button { font: inherit; padding: .5rem 1.2rem; justify-self: start; } .error { color: var(--bad); }
+.fields label:last-child { grid-column: 1 / -1; } button { font: inherit; padding: .5rem 1.2rem; justify-self: start; } .error { color: var(--bad); }
 .budgets [data-word] { cursor: pointer; }
 """
 
