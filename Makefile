@@ -30,7 +30,7 @@ help: ## list the targets (the default)
 setup: ## install everything into VENV (3 to 5 minutes if fairseq must be compiled)
 	@bash scripts/setup.sh
 
-demo: setup ## train and generate on a toy corpus
+demo: setup ## train, compare and explain models on a synthetic corpus (ten minutes)
 	@$(with_venv) bash examples/demo/run.sh
 
 check: ## lint, formatting and types: ruff and mypy
