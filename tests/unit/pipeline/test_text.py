@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from wfe_plugin.errors import UserError
-from wfe_plugin.pipeline.text import clean_lines, open_text, read_pairs
+from wfe_plugin.pipeline.inputs import read_pairs
+from wfe_plugin.pipeline.text import clean_lines, open_text
 
 
 def lines_of(data, tmp_path):
