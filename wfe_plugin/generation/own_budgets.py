@@ -40,7 +40,7 @@ class OwnBudgets:
         return pack_constraints(
             [
                 [
-                    torch.tensor([self.dictionary.index(piece) for piece in segmented(word, self.pieces)])
+                    torch.tensor([self.dictionary.index(piece) for piece in segmented(word, self.pieces) or ()])
                     for word in budgets.required
                 ]
                 for budgets in self.of(numbers)

@@ -91,8 +91,8 @@ def segmented(word: str, pieces: Mapping[str, int]) -> Optional[list[str]]:
 
 def in_pieces(budgets: WordBudgets, pieces: Mapping[str, int]) -> WordBudgets:
     """The budgets for a vocabulary. Raises UserError for words that no sequence of its pieces makes."""
-    found = {word: segmented(word, pieces) for word in budgets.words}
-    unsayable = [word for word, way in found.items() if way is None]
+    found = {word: segmented(word, pieces) or [] for word in budgets.words}
+    unsayable = [word for word, way in found.items() if not way]
     if unsayable:
         raise UserError(
             f"budget: cannot be said with the vocabulary of the model: {' '.join(unsayable)}; "

@@ -21,15 +21,12 @@ class WithinOwnBudgets(Rule):
         budgets = step.sentences.budgets
         if budgets is None or not any(budgets):
             return
-        rows, words = [], []
+        found = []  # (row, word)
         beam = len(step.generated) // step.sentences.number
         for row, tokens in enumerate(step.sentences.in_dictionary(step.generated).tolist()):
             if budgets[row // beam]:
-                for word in self.forbidden(tokens, budgets[row // beam]):
-                    rows.append(row)
-                    words.append(word)
-        places = torch.tensor(words, dtype=torch.long, device=lprobs.device)
-        rows = torch.tensor(rows, dtype=torch.long, device=lprobs.device)
+                found += [(row, word) for word in self.forbidden(tokens, budgets[row // beam])]
+        rows, places = torch.tensor(found, dtype=torch.long, device=lprobs.device).reshape(-1, 2).unbind(1)
         vocabulary = step.sentences.vocabulary
         if vocabulary is not None:
             known = torch.isin(places, vocabulary)
