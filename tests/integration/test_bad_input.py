@@ -114,7 +114,7 @@ def test_what_comes_out_does_not_replace_what_goes_in(world, tmp_path, capsys, m
 def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
     """No file of other summaries is beside those that are there, at any moment."""
     replace = Path.replace
-    for renames in range(4):
+    for renames in range(6):
         out = tmp_path / str(renames)
         out.mkdir()
         for name in (SUMMARIES, NBEST, SCORES):
@@ -130,8 +130,9 @@ def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
         references = tmp_path / "references"
         references.write_text("new\n" * 6)
         monkeypatch.setattr(Path, "replace", ends)
-        # The first one is of the scores, to the directory of unfinished work.
-        assert generate.main(["--model", "good.pt", "--references", str(references), "--out", str(out)]) == 130
+        # The first two are of record and scores, in the directory of unfinished work.
+        arguments = ["--model", "good.pt", "--references", str(references), "--out", str(out), "--overwrite"]
+        assert generate.main(arguments) == 130
         monkeypatch.setattr(Path, "replace", replace)
         assert len({"old" in path.read_text() for path in out.iterdir()}) == 1
         assert (out / SUMMARIES).exists()

@@ -1,5 +1,7 @@
 """wfe-generate by several processes, and in parts."""
 
+import json
+
 import pytest
 
 from helpers.raw_text_model import TEXTS, make_model
@@ -36,7 +38,11 @@ def test_parts_joined_by_cat_are_the_whole(whole, tmp_path):
 def test_several_processes_write_what_one_writes(whole, tmp_path):
     options, expected = whole
     assert generate.main([*options, "--out", str(tmp_path), "--processes", "2", "--", "--max-len-b", "5"]) == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["nbest.tsv", "scores.json", "summaries.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "generation.json", "nbest.tsv", "scores.json", "summaries.txt",
+    ]  # fmt: skip
+    records = [json.loads((folder / "generation.json").read_text()) for folder in (expected, tmp_path)]
+    assert records[0]["request"] == records[1]["request"]
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (expected / name).read_bytes()
 

@@ -37,10 +37,12 @@ def test_a_binarised_set(models):
         [str(ROOT / "generate.sh"), *arguments], cwd=models, env=script_environment(), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "decoding: full" in done.stdout and "11 of 11 summaries" in done.stdout
+    assert "decoding: full" in done.stdout and "Translated 11 sentences" in done.stdout
     assert "ROUGE-1" in done.stdout and "new/out dir/summaries.txt" in done.stdout
     out = models / "new" / "out dir"
-    assert sorted(path.name for path in out.iterdir()) == ["nbest.tsv", "scores.json", "summaries.txt"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "generation.json", "nbest.tsv", "scores.json", "summaries.txt",
+    ]  # fmt: skip
     summaries = (out / "summaries.txt").read_text().splitlines()
     assert len(summaries) == 11
     rows = [line.split("\t") for line in (out / "nbest.tsv").read_text().splitlines()]
@@ -83,7 +85,7 @@ def test_a_model_without_estimates(models, tmp_path, capsys):
     assert "decoding: off" in capsys.readouterr().out
     assert not (tmp_path / "scores.json").exists()
 
-    assert generate.main([*arguments, "--decoding", "full"]) == 1
+    assert generate.main([*arguments, "--overwrite", "--decoding", "full"]) == 1
     assert "needs a word-frequency estimate, and the model has none" in capsys.readouterr().err
 
 
@@ -104,7 +106,7 @@ def test_options_against_repetition_reach_the_search(models, tmp_path, capsys):
     capsys.readouterr()
 
     options = ["--no-repeat-ngram-size", "2", "--ignore-when-blocking", "a of"]
-    assert generate.main([*arguments, *options]) == 1
+    assert generate.main(["--overwrite", *arguments, *options]) == 1
     assert "--ignore-when-blocking: not in the target dictionary: of;" in capsys.readouterr().err
 
 
