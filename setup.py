@@ -17,7 +17,11 @@ version = re.search(
 WHEEL = 'sys_platform == "linux" and platform_machine == "x86_64" and python_version in "3.11 3.12"'
 NO_WHEEL = 'sys_platform != "linux" or platform_machine != "x86_64" or python_version not in "3.11 3.12"'
 HUGGING_FACE = ["transformers>=4.46,<6", "safetensors>=0.4.3,<1"]
-TEST = ["pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4", *HUGGING_FACE]
+TEST = [
+    *("pytest>=7.4,<10", "hypothesis>=6.80,<7", "pytest-timeout>=2.1,<3", "pytest-xdist>=3.3.1,<4"),
+    "tensorboardX>=2.6,<3",
+    *HUGGING_FACE,
+]
 
 setup(
     name="wfe_plugin",
