@@ -85,6 +85,22 @@ def build_parser() -> Parser:
         help="raw text instead, one per line; .gz and JSON lines (.jsonl) too; - is standard input",
     )
     add_input_fields(parser)
+    add_results(parser)
+    parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--decoding",
+        choices=DECODINGS,
+        default="auto",
+        help="how to use the word-frequency estimate (default: as calibrated; off for models without one)",
+    )
+    parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference")
+    parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
+    add_processes(parser)
+    return parser
+
+
+def add_results(parser: Parser) -> None:
     result = parser.add_mutually_exclusive_group()
     result.add_argument(
         "--out", metavar="DIR", help="directory for the summaries; - prints them (default with --input -)"
@@ -105,16 +121,9 @@ def build_parser() -> Parser:
         metavar="N",
         help="write explanations.html and .jsonl about the first N texts (default: %(const)s), see wfe-explain",
     )
-    parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
-    parser.add_argument("--nbest", type=positive, default=1, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--decoding",
-        choices=DECODINGS,
-        default="auto",
-        help="how to use the word-frequency estimate (default: as calibrated; off for models without one)",
-    )
-    parser.add_argument("--references", nargs="+", default=[], metavar="FILE", help="one file per reference")
-    parser.add_argument("--protocol", choices=list(PROTOCOLS), default="gigaword", help="default: %(default)s")
+
+
+def add_processes(parser: Parser) -> None:
     running = parser.add_argument_group("several processes (docs/distributed.md)")
     running.add_argument(
         "--threads", type=positive, metavar="N", help="of each process (default: torch's, shared by the processes)"
@@ -128,7 +137,6 @@ def build_parser() -> Parser:
         metavar="I/N",
         help="only part I of N, from 1: writes summaries.I-of-N.txt; a job array does all, and cat joins them",
     )
-    return parser
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

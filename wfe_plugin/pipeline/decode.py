@@ -94,7 +94,8 @@ class Decoder:
         """Options of `GenerationConfig` and of the task's decoding, on top of those that are given already."""
         chosen = Namespace(**{**self.cfg.generation, **changes})
         language_model = {"lm_model": self.language_model, "lm_weight": chosen.lm_weight}
-        return self.task.build_generator(self.models, chosen, extra_gen_cls_kwargs=language_model)
+        with quiet_fairseq():  # the callers say how they decode
+            return self.task.build_generator(self.models, chosen, extra_gen_cls_kwargs=language_model)
 
     def resolved(self, **changes: Any) -> tuple[DecodingConfig, str]:
         """What the options of decoding come to for these models, and a sentence that says so."""
