@@ -13,7 +13,7 @@ EPILOG = """\
 Three numbers are chosen and stored in the model, where wfe-generate, fairseq-generate and Python find them
 (--wfe-decoding auto): the weight of the estimated probability that a word occurs, how much of the
 word's base rate is taken out of it, and a reward per word, which makes outputs longer. The choice
-has the best mean of ROUGE-1, -2 and -L on the validation set; a mean length more than 5 % off
+has the best mean of ROUGE-1, -2 and -L on the validation set; a mean length more than 10 % off
 the references' has a price. Of choices within 0.3 points, the one that trusts the source most is taken. The paper's estimators get a reward alone.
 
 With --rule, the rule without training is tuned instead, for any model: a cap of one per word, a penalty on

@@ -47,10 +47,9 @@ class CoordinateSearch:
         """The first value of each axis."""
         self.value(tuple(axis.coarse[0] for axis in self.axes))
 
-    def grid(self, *names: str) -> None:
-        """All coarse values of these axes together; the others stay as they are best."""
-        best = self.best
-        choices = [axis.coarse if axis.name in names else (value,) for axis, value in zip(self.axes, best)]
+    def grid(self, *names: str, at: Optional[Point] = None) -> None:
+        """All coarse values of these axes together; the others stay as they are at a point, by default the best."""
+        choices = [axis.coarse if axis.name in names else (value,) for axis, value in zip(self.axes, at or self.best)]
         for point in itertools.product(*choices):
             self.value(point)
 
@@ -68,11 +67,14 @@ class CoordinateSearch:
                 pass
 
     def step(self, scale: float) -> bool:
-        """Look at all neighbours of the best point; whether one is better."""
+        """Look at the neighbours of the best point, also along the first and the last axis at once; is one better?"""
         before = self.best
-        for number, axis in enumerate(self.axes):
-            for distance in (axis.step * scale, -axis.step * scale):
-                moved = before[number] + distance
-                if distance and axis.low <= moved <= axis.high:
-                    self.value((*before[:number], moved, *before[number + 1 :]))
+        for moved in [{number} for number in range(len(self.axes))] + [{0, len(self.axes) - 1}]:
+            for sign in (1, -1):
+                point = tuple(
+                    value + sign * scale * axis.step * (number in moved)
+                    for number, (axis, value) in enumerate(zip(self.axes, before))
+                )
+                if all(axis.low <= value <= axis.high or not axis.step for axis, value in zip(self.axes, point)):
+                    self.value(point)
         return self.best != before

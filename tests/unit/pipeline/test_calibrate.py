@@ -22,7 +22,7 @@ def test_protocols():
 
 @pytest.mark.parametrize(
     "length, f1, recall",
-    [(1.0, 40.0, 40.0), (1.05, 40.0, 40.0), (1.15, 37.5, 37.5), (0.95, 40.0, 40.0), (0.75, 35.0, 40.0)],
+    [(1.0, 40.0, 40.0), (1.1, 40.0, 40.0), (1.2, 37.5, 37.5), (0.9, 40.0, 40.0), (0.7, 35.0, 40.0)],
 )
 def test_lengths_that_differ_too_much_have_a_price(length, f1, recall):
     """A quarter of a point for each percent; recall itself takes care of short outputs."""
@@ -79,7 +79,7 @@ def test_recall_wants_longer_outputs_than_f1():
     assert (gate, base_rate) == (0.75, 0.25) and 0 <= reward <= 0.5
     assert len(told) == 4 and "gate weight 0.75" in told[-1]
     (gate, base_rate, longer), _ = tuned(protocol_of("recall-75"))
-    assert (gate, base_rate) == (0.75, 0.25) and longer >= 1
+    assert gate >= 0.75 and base_rate == 0.25 and longer >= 1
 
 
 def test_an_interrupted_search_goes_on_from_its_notes(tmp_path):
