@@ -28,7 +28,7 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
     `trained_on` may have been prepared anew since, with other words; wfe-train has noted which they were.
     """
     advice = f"Prepare the texts with its own: wfe-preprocess --like {trained_on} ..."
-    if (trained_on / SETTINGS_FILE).is_file() and (data / SETTINGS_FILE).is_file():
+    if trained_on != data and (trained_on / SETTINGS_FILE).is_file() and (data / SETTINGS_FILE).is_file():
         settings = Treatment.load(trained_on).settings
         differs = settings != Treatment.load(data).settings
         for own in () if settings.bpe == "none" else {codes_file(trained_on, settings, side) for side in SIDES}:
