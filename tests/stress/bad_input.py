@@ -30,10 +30,10 @@ from bad_input_cases import (
     Case,
     checkpoint_cases,
     data_cases,
-    option_cases,
     output_cases,
     text_cases,
 )
+from bad_input_options import option_cases
 from bad_input_world import clear, make, make_world
 from helpers import ROOT
 from helpers.tiny_training import script_environment

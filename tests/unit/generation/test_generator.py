@@ -330,9 +330,7 @@ def test_properties_of_any_search(
     model = toy_model(task, seed, weight_scale=weight_scale)
     sources = toy_sources(sentences, WORDS, seed)
     batch = toy_batch(task, sources)
-    prefix = None
-    if prefix_length:
-        prefix = torch.randint(FIRST_WORD, VOCABULARY, (sentences, prefix_length))
+    prefix = torch.randint(FIRST_WORD, VOCABULARY, (sentences, prefix_length)) if prefix_length else None
     torch.manual_seed(seed)
     found = generate(
         task,
