@@ -386,26 +386,3 @@ def test_generators_can_be_copied():
     task = toy_task(WORDS)
     generator = task.build_generator([toy_model(task)], Namespace(beam=3))
     assert copy.deepcopy(generator).search.eos == EOS
-
-
-class TestRefused:
-    def test_alignment_of_references(self):
-        task = toy_task(WORDS)
-        options = Namespace(score_reference=True, print_alignment="hard")
-        with pytest.raises(ValueError, match="--print-alignment"):
-            task.build_generator([toy_model(task)], options)
-
-    def test_fixed_length(self):
-        task = toy_task(WORDS)
-        with pytest.raises(ValueError, match="--match-source-len"):
-            task.build_generator([toy_model(task)], Namespace(match_source_len=True))
-
-    def test_allowed_tokens_function(self):
-        task = toy_task(WORDS)
-        with pytest.raises(ValueError, match="prefix_allowed_tokens_fn"):
-            task.build_generator([toy_model(task)], Namespace(), prefix_allowed_tokens_fn=lambda *_: [4])
-
-    def test_unknown_decoding(self):
-        task = toy_task(WORDS)
-        with pytest.raises(ValueError, match="full, strict, bound, gate, oracle, off"):
-            task.build_generator([toy_model(task)], Namespace(wfe_decoding="hard"))
