@@ -16,3 +16,9 @@ def write_sets(directory, sizes=(("train", 60), ("valid", 8), ("test", 7))):
         Path(directory, f"{name}.article").write_text("\n".join(sentences(count, 12, seed)) + "\n")
         Path(directory, f"{name}.title").write_text("\n".join(sentences(count, 5, seed + 7)) + "\n")
     return directory
+
+
+def options(directory, out, *more):
+    """Arguments of wfe-preprocess for these sets."""
+    sets = [item for name in ("train", "valid", "test") for item in (f"--{name}", str(directory / name))]
+    return [*sets, "--out", str(out), *more]

@@ -14,6 +14,7 @@ ROOMS = (
     ("tasks",), ("pipeline",), ("huggingface",), ("experiment",), ("cli",),
 )  # fmt: skip
 ORDER = {name: place for place, room in enumerate(ROOMS) for name in room}
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem in BASE)
 
 
@@ -58,7 +59,7 @@ def test_every_module_says_what_it_is():
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(PACKAGE)) for path in FILES])
+@pytest.mark.parametrize("path", [*FILES, *TESTS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_sizes(path):
     """A file is read in one sitting, and a function on one screen."""
     text = path.read_text(encoding="utf-8")
