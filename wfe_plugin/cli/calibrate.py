@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Optional
 
+import wfe_plugin
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.common import Parser, run
 from wfe_plugin.pipeline.options import positive, positive_number
@@ -67,6 +68,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         protocol_of(args.protocol)
         import torch  # slow
 
+        wfe_plugin.register()
         from wfe_plugin.pipeline.calibrate import recalibrate, tune_rule
 
         if args.threads:

@@ -113,6 +113,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def experiment(options: argparse.Namespace) -> None:
+    import wfe_plugin
+
+    wfe_plugin.register()
     from wfe_plugin.experiment.run import run_experiment
 
     run_experiment(options.config, options.jobs, options.overwrite, parsers)
@@ -120,7 +123,6 @@ def experiment(options: argparse.Namespace) -> None:
 
 def parsers() -> dict[str, Callable[[Sequence[str]], object]]:
     """What finds mistakes in the options of a configuration before anything is done."""
-    import wfe_plugin
     from wfe_plugin.cli import train
     from wfe_plugin.pipeline.decode import quiet_fairseq, read_options
 
@@ -128,7 +130,6 @@ def parsers() -> dict[str, Callable[[Sequence[str]], object]]:
         with quiet_fairseq():
             read_options(Path("data"), arguments)
 
-    wfe_plugin.register()
     return {"wfe-train": train.parse, "wfe-generate": read}
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Optional
 
+import wfe_plugin
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.common import Parser, run
 
@@ -39,6 +40,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     args = build_parser().parse_args(argv)
 
     def work() -> None:
+        wfe_plugin.register()
         from wfe_plugin.pipeline.export import export
 
         export(**vars(args))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Optional
 
+import wfe_plugin
 from wfe_plugin import standard_streams
 from wfe_plugin.cli.common import Parser, add_input_fields
 from wfe_plugin.cli.common import run as run_command
@@ -166,6 +167,7 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def run(args: argparse.Namespace, extra: Sequence[str]) -> None:
+    wfe_plugin.register()
     from wfe_plugin.pipeline import generate, processes  # with torch and fairseq
     from wfe_plugin.pipeline.parts import Part
 
