@@ -48,8 +48,8 @@ def test_adds_up_to_the_score_of_the_search(summarizer, explain, options):
     assert bool(found.words) == (options == {})
 
 
-def test_estimates_of_the_source(summarizer, explain):
-    (found,) = explain(summarizer, TEXTS[:1])
+def test_estimates_of_the_source(summarizer):
+    (found,) = summarizer.explain(TEXTS[:1])
     model = summarizer.decoder.models[0]
     reading = summarizer.read(TEXTS[:1])
     tokens = reading.sentences[0].unsqueeze(0)

@@ -141,11 +141,14 @@ class Decoder:
             for batch in dataset.batch_by_size(order[lengths[order] > 1], limits.max_tokens, size):
                 count += 1
                 if (count - 1) % every == 0:
-                    yield self._search(dataset.collater([dataset[number] for number in batch]), generator, nbest)
+                    yield self._search(self.sample(dataset, batch), generator, nbest)
+
+    def sample(self, dataset, numbers: Sequence[int]) -> dict:
+        """A batch of some sentences, where the models are."""
+        sample = dataset.collater([dataset[number] for number in numbers])
+        return sample if self.device.type == "cpu" else utils.move_to_cuda(sample, self.device)
 
     def _search(self, sample: dict, generator, nbest: int) -> Batch:
-        if self.device.type != "cpu":
-            sample = utils.move_to_cuda(sample, self.device)
         prefix = self.cfg.generation.prefix_size
         begin = time.perf_counter()
         found = self.task.inference_step(

@@ -1,6 +1,7 @@
 """Why a model said what it said: what it read in the source, and what each rule did to its words."""
 
 import json
+import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,8 @@ from wfe_plugin.generation.rules.rule import StepContext
 from wfe_plugin.models.wfe_model import corresponding_words
 from wfe_plugin.pipeline.decode import quiet_fairseq
 from wfe_plugin.pipeline.summarizer import Budget, Summarizer, budgets_of, check_options
+
+logger = logging.getLogger(__name__)
 
 WORDS = 12  # with the highest estimates that are shown
 WANTED = 4  # words that are shown for each step
@@ -113,6 +116,8 @@ def explain(
     check_options(options)
     texts = list(texts)
     reading = summarizer.read(texts)
+    for warning in reading.warnings():
+        logger.warning(warning)
     with quiet_fairseq():  # the explanation says what decoded
         generator = summarizer.decoder.generator(
             beam=beam, wfe_decoding=decoding, sentence_budgets=budgets_of(budget, len(texts)), **options
@@ -155,7 +160,7 @@ class Explainer:
         text = texts[number] if texts else self.summarizer.treatment.undo(" ".join(read))
         if not read:
             return Explanation(text, self.decoding, [], [], "", [], [], "")
-        sample = dataset.collater([dataset[number]])
+        sample = self.summarizer.decoder.sample(dataset, [number])
         found = {
             name: self.task.inference_step(generator, self.models, sample)[0][0]["tokens"]
             for name, generator in (("summary", self.generator), ("without", self.stock))

@@ -141,6 +141,12 @@ class Summarizer:
         results = found if nbest > 1 else [hypotheses[0].text for hypotheses in found]
         return results[0] if single else results
 
+    def explain(self, texts: Iterable[str], **options: Any) -> list:
+        """Why it summarizes as it does: an `Explanation` for each text; keywords as those of `summarize`."""
+        from wfe_plugin.pipeline.explain import explain
+
+        return explain(self, texts, **options)
+
     def read(self, texts: Iterable[str]) -> Reading:
         """Treat texts as the training data were, and number their words."""
         reading, dictionary = Reading(), self.decoder.task.source_dictionary
