@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
                 continue
             if self.fairseq and is_of_fairseq(option):
                 self.error(f"{option}: options of fairseq go after --")
-            near = difflib.get_close_matches(option, known, n=1)
+            near = difflib.get_close_matches(option, known, n=1, cutoff=0.75)
             self.error(f"unknown option {option}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
