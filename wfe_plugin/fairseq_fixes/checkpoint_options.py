@@ -21,7 +21,7 @@ EVALUATED = frozenset(
     adafactor_eps adam_betas adamax_betas adaptive_input_cutoff adaptive_softmax_cutoff character_filters
     conv_aggregator_layers conv_feature_layers decoder_attention decoder_layers downsample encoder_attention
     encoder_layers feature_encoder_spec gated_attention lamb_betas left_pad_source left_pad_target
-    pipeline_balance pipeline_decoder_balance pipeline_decoder_devices pipeline_devices
+    override_encoder_layers pipeline_balance pipeline_decoder_balance pipeline_decoder_devices pipeline_devices
     pipeline_encoder_balance pipeline_encoder_devices pretrained project_input self_attention wer_args
     xformers_att_config encoder_xformers_att_config decoder_xformers_att_config
     """.split()
