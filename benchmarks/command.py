@@ -2,12 +2,14 @@
 
 Contenders: fairseq's own lstm (its bidirectional encoder has states of size 2H, since it cannot
 sum the directions; the other sizes are the same), EncDec (wfe_lstm --without-wfe), WFE literal
-(the paper's equations written down one by one, kept in the benchmark only), and WFE as it is.
+(the paper's equations written down one by one, kept in the benchmark only), WFE as it is, and
+the estimator `votes`, decoded as `auto` does; of training, also `votes` alone on a finished model.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import time
 from dataclasses import asdict
@@ -16,15 +18,16 @@ from pathlib import Path
 import torch
 from wfe_plugin.experiment.versions import versions
 
-from benchmarks import plots, profiling, tables
-from benchmarks.contenders import decoding_contenders, has_shortlist
+from benchmarks import commands, plots, profiling, tables
+from benchmarks.contenders import ENCDEC, SHIPPED, TRAINING, TRANSFORMERS, VOTES, build_model, decoding_contenders
 from benchmarks.decoding import Decoders
 from benchmarks.goals import goals
 from benchmarks.growth import measure_growth
 from benchmarks.mask import count_mask_work, measure_mask
 from benchmarks.memory import measure_memory
-from benchmarks.sizes import FULL, PAPER, QUICK, SETTINGS, Plan
+from benchmarks.sizes import FULL, PAPER, QUICK, SETTINGS, Plan, Sizes
 from benchmarks.training import measure_training
+from wfe_plugin.pipeline.memory import keep_freed_memory
 
 SHORTLIST = 1000
 started = time.monotonic()
@@ -37,10 +40,10 @@ def say(message: str) -> None:
 def measure(plan: Plan, shortlist: int) -> dict:
     """Everything; the keys of the result are those of the JSON file."""
     contenders = decoding_contenders(shortlist)
-    if not has_shortlist():
-        say("this version of the plugin has no --wfe-shortlist: left out")
+    if importlib.util.find_spec("onmt") is None:
+        say("OpenNMT-py is not installed: left out (examples/opennmt compares it on one task)")
     results: dict = {
-        "names": {contender.key: contender.name for contender in contenders},
+        "names": {one.key: one.name for one in (*TRAINING, *contenders, *TRANSFORMERS)},
         "versions": versions(),
         "threads": torch.get_num_threads(),
         "sizes": {name: asdict(sizes) for name, sizes in SETTINGS.items()},
@@ -63,11 +66,27 @@ def measure(plan: Plan, shortlist: int) -> dict:
                 say(f"decoding: {name} sizes, beam {beam}, {rounds} rounds")
                 results["decoding"][name][beam] = decoders.measure(beam, rounds)
         del decoders
+    say("decoding: Transformers of the preset, beam 5")
+    transformers = Decoders(TRANSFORMERS, SETTINGS["small"]).measure(5, plan.decoding_rounds["small", 5])
+    results["decoding"]["transformer"] = {5: transformers}
+    say("commands")
+    results["help"] = commands.measure_help()
+    say("preprocessing")
+    results["preprocessing"] = commands.measure_preprocessing(plan.preprocessing)
+    results["parameters"] = {size: count_parameters(sizes) for size, sizes in SETTINGS.items()}
     say("mask")
     results["mask"] = measure_mask(plan.vocabularies, plan.mask_rounds)
     results["mask_work"] = count_mask_work(plan.vocabularies)
     results["growth"] = measure_growth(plan, contenders, say)
     return results
+
+
+def count_parameters(sizes: Sizes) -> dict[str, int]:
+    """Of EncDec, and of the estimators beside it."""
+    count = {
+        one.key: sum(p.numel() for p in build_model(one, sizes)[2].parameters()) for one in (ENCDEC, SHIPPED, VOTES)
+    }
+    return {key: number - (0 if key == ENCDEC.key else count[ENCDEC.key]) for key, number in count.items()}
 
 
 def parse() -> argparse.Namespace:
@@ -86,6 +105,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse()
+    keep_freed_memory()
     print(f"{torch.get_num_threads()} threads; a noisy machine makes noisy ratios")
     if arguments.profile:
         profiling.print_profiles(decoding_contenders(arguments.shortlist), SETTINGS[arguments.sizes])
@@ -99,6 +119,6 @@ def main() -> None:
     say(f"written: {arguments.out}/bench.json and plots")
     print()
     print(tables.report(results))
-    print("\nGoals, paper sizes")
+    print("\nGoals")
     for goal in reached:
         print(f"  {goal.line()}")

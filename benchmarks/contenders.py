@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Callable
 
 import torch
@@ -11,12 +11,22 @@ from fairseq import optim, options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.tasks import TASK_REGISTRY
 
-from benchmarks.data import SEED, dictionary
+import wfe_plugin
+from benchmarks.data import SEED, dictionary, zipf_sentences
 from benchmarks.literal import LiteralGenerator
 from benchmarks.sizes import Sizes
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.tasks.summarization_wfe import SummarizationWFEConfig
 
+wfe_plugin.register()
+
+# What wfe-calibrate finds for `votes`, about.
+CALIBRATION = "gate=0.75 base-rate=0.5 reward=0.5"
+TRANSFORMER_SIZES = tuple(
+    option
+    for side in ("encoder", "decoder")
+    for name, value in (("embed-dim", 128), ("ffn-embed-dim", 512), ("layers", 2), ("attention-heads", 4))
+    for option in (f"--{side}-{name}", str(value))
+)  # of the preset transformer-small
 STOCK_ADAM = ("--optimizer", "adam", "--lr", "0.001", "--clip-norm", "10")
 WFE_TASK = ("--task", "summarization_wfe")
 
@@ -33,6 +43,7 @@ class Contender:
     trains_as_shipped: bool = True  # with the optimizer of wfe-train; else with fairseq's Adam
     generator: Callable | None = None  # in the place of the task's own
     only_decodes: bool = False
+    has_lstm: bool = True  # whose sizes are those of the setting
 
 
 STOCK = Contender(
@@ -54,23 +65,35 @@ LITERAL = Contender(
     "WFE literal",
     WFE_TASK,
     ("--arch", "wfe_lstm_literal", "--criterion", "nll_wfe_literal"),
+    decoding=("--wfe-decoding", "full"),
     trains_as_shipped=False,
     generator=LiteralGenerator,
 )
-SHIPPED = Contender(
-    "shipped", "WFE", WFE_TASK, ("--arch", "wfe_lstm", "--wfe-estimator", "literal", "--criterion", "nll_wfe")
+SHIPPED = Contender("shipped", "WFE", WFE_TASK, ("--arch", "wfe_lstm", "--criterion", "nll_wfe"))
+VOTING = ("--wfe-estimator", "votes", "--wfe-calibration", CALIBRATION)
+VOTES = Contender("votes", "WFE votes", WFE_TASK, (*SHIPPED.model, *VOTING))
+ESTIMATE = Contender("estimate", "votes on a model", WFE_TASK, (*VOTES.model, "--wfe-only"))
+TRAINING = (STOCK, ENCDEC, LITERAL, SHIPPED, VOTES, ESTIMATE)
+TRANSFORMERS = (
+    Contender(
+        "stock_transformer",
+        "fairseq transformer",
+        STOCK.task,
+        ("--arch", "transformer", *TRANSFORMER_SIZES, "--criterion", "cross_entropy"),
+        has_lstm=False,
+    ),
+    Contender(
+        "votes_transformer",
+        "Transformer, votes",
+        WFE_TASK,
+        ("--arch", "wfe_transformer_small", "--criterion", "nll_wfe", *VOTING),
+        has_lstm=False,
+    ),
 )
-TRAINING = (STOCK, ENCDEC, LITERAL, SHIPPED)
-
-
-def has_shortlist() -> bool:
-    return any(field.name == "wfe_shortlist" for field in fields(SummarizationWFEConfig))
 
 
 def decoding_contenders(shortlist: int) -> tuple[Contender, ...]:
-    """Those that train, and WFE with a shortlist of so many words where the plugin can do that."""
-    if not has_shortlist():
-        return TRAINING
+    """Those that decode: WFE as the paper has it and as `auto` decodes, and with a shortlist of so many words."""
     with_shortlist = Contender(
         "shortlist",
         f"WFE, shortlist {shortlist}",
@@ -79,11 +102,13 @@ def decoding_contenders(shortlist: int) -> tuple[Contender, ...]:
         decoding=("--wfe-shortlist", str(shortlist)),
         only_decodes=True,
     )
-    return (*TRAINING, with_shortlist)
+    return (STOCK, ENCDEC, LITERAL, SHIPPED, VOTES, with_shortlist)
 
 
 def size_options(contender: Contender, sizes: Sizes) -> list[str]:
     made = ["--dropout", "0.3"]
+    if not contender.has_lstm:
+        return made
     for side in ("encoder", "decoder"):
         made += [f"--{side}-embed-dim", str(sizes.embedding)]
         made += [f"--{side}-hidden-size", str(sizes.hidden)]
@@ -125,7 +150,14 @@ def build_model(contender: Contender, sizes: Sizes):
     config = training_config(contender, sizes)
     task = build_task(config, sizes)
     torch.manual_seed(SEED)
-    return config, task, task.build_model(config.model)
+    model = task.build_model(config.model)
+    if getattr(model, "wfe_head", None) is not None and contender is not LITERAL:
+        summaries = zipf_sentences(
+            1000, sizes.target_length, task.target_dictionary, torch.Generator().manual_seed(SEED)
+        )
+        model.count_base_rates(summaries)
+        model.is_loaded = True  # an estimate is added to trained models alone
+    return config, task, model
 
 
 @dataclass

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks import mask, memory
+from benchmarks import commands, mask, memory
 from benchmarks.rounds import Spread, of_parts, ratio
 from benchmarks.sizes import PAPER
-from benchmarks.training import FORWARD_BACKWARD, PARTS
+from benchmarks.training import PARTS
 
 MEGABYTE = 1e6
+BEAM = 5
 
 
 @dataclass(frozen=True)
@@ -43,32 +45,46 @@ def ratio_goal(what: str, limit: float, spread: Spread | None) -> Goal:
     return Goal(what, limit, spread.median, noise=f"half of the rounds: {spread.low:.2f} to {spread.high:.2f}")
 
 
-def goals(results: dict) -> list[Goal]:
-    """All goals, from what `benchmarks.__main__` collected."""
-    training = results["training"]["paper"]
-    decoding = results["decoding"]["paper"][5]
-    added = memory.added_by_wfe(results["memory"]) / MEGABYTE
-    return [
-        ratio_goal(
-            "training, WFE / EncDec, forward and backward",
-            1.25,
-            ratio(of_parts(training, *FORWARD_BACKWARD), "shipped", "encdec"),
-        ),
-        ratio_goal(
-            "training, WFE / fairseq lstm, whole step", 1.0, ratio(of_parts(training, *PARTS), "shipped", "stock")
-        ),
+def step(training: Sequence[dict], key: str, base: str) -> Spread | None:
+    return ratio(of_parts(training, *PARTS), key, base) if key in training[0] else None
+
+
+def training_goals(training: dict[str, list]) -> list[Goal]:
+    made = []
+    for size, to_encdec, to_stock in (("small", 1.10, 0.9), ("paper", 1.10, 0.65)):
+        if size not in training:
+            continue
+        for key, name in (("shipped", "WFE"), ("votes", "WFE votes")):
+            for base, base_name, limit in (("encdec", "EncDec", to_encdec), ("stock", "fairseq lstm", to_stock)):
+                what = f"training step, {size} sizes, {name} / {base_name}"
+                made.append(ratio_goal(what, limit, step(training[size], key, base)))
+        spread = step(training[size], "estimate", "encdec")
+        made.append(ratio_goal(f"training step, {size} sizes, an estimate on a model / EncDec", 0.4, spread))
+    return made
+
+
+def decoding_goals(decoding: dict[str, dict]) -> list[Goal]:
+    made = []
+    for size, key, base, limit, what in (
+        ("small", "votes", "stock", 0.6, "small sizes, votes as auto decodes / fairseq lstm"),
+        ("paper", "shipped", "stock", 0.75, "paper's sizes, WFE / fairseq lstm"),
+        ("paper", "shortlist", "stock", 0.33, "paper's sizes, WFE with the shortlist / fairseq lstm"),
+        ("transformer", "votes_transformer", "stock_transformer", 0.8, "Transformer, votes / fairseq transformer"),
+    ):
+        rounds = decoding.get(size, {}).get(BEAM)
+        measured = rounds and key in rounds[0]
+        made.append(ratio_goal(f"decoding, beam {BEAM}, {what}", limit, ratio(rounds, key, base) if measured else None))
+    return made
+
+
+def memory_and_size_goals(results: dict) -> list[Goal]:
+    made = [
         Goal(
             "peak memory of WFE beyond parameters, gradients and optimizer state",
             memory.allowed(PAPER) / MEGABYTE,
-            added,
+            memory.added_by_wfe(results["memory"]) / MEGABYTE,
             noise="2 x batch x vocabulary floats",
             unit=" MB",
-        ),
-        ratio_goal("decoding, WFE / fairseq lstm, beam 5", 1.0, ratio(decoding, "shipped", "stock")),
-        ratio_goal(
-            "decoding, WFE with the shortlist / fairseq lstm, beam 5",
-            0.33,
-            ratio(decoding, "shortlist", "stock") if "shortlist" in decoding[0] else None,
         ),
         Goal(
             f"mask beyond one addition: numbers touched, growth to {max(results['mask_work']):,} words",
@@ -76,4 +92,34 @@ def goals(results: dict) -> list[Goal]:
             mask.growth_of_work(results["mask_work"]),
             noise="0 is independent of the vocabulary",
         ),
+    ]
+    for size, counts in results.get("parameters", {}).items():
+        made.append(Goal(f"parameters of votes / of EncDec, {size} sizes", 0.25, counts["votes"] / counts["encdec"]))
+    return made
+
+
+def command_goals(results: dict) -> list[Goal]:
+    made = []
+    if "help" in results:
+        slowest = max(results["help"], key=results["help"].get)
+        made.append(Goal("--help of the slowest command", 0.3, results["help"][slowest], noise=slowest, unit=" s"))
+    if "preprocessing" in results:
+        measured = results["preprocessing"]
+        made.append(
+            Goal("3.8 million pairs with BPE, two processes", 10, commands.minutes_for_gigaword(measured), unit=" min")
+        )
+        growth = max(measured) / min(measured)
+        made.append(
+            Goal(f"memory of preprocessing, {growth:.0f} times the pairs", 1.5, commands.growth_of_memory(measured))
+        )
+    return made
+
+
+def goals(results: dict) -> list[Goal]:
+    """All goals, from what `benchmarks.command` collected."""
+    return [
+        *training_goals(results["training"]),
+        *decoding_goals(results["decoding"]),
+        *memory_and_size_goals(results),
+        *command_goals(results),
     ]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from benchmarks.contenders import Contender
 from benchmarks.decoding import Decoders
 from benchmarks.rounds import Spread, of_parts
-from benchmarks.sizes import GROWTH, Plan, Sizes
+from benchmarks.sizes import GROWTH, SMALL, Plan, Sizes
 from benchmarks.training import FORWARD_BACKWARD, gradient_step, measure_training
 
 BEAM = 5
@@ -22,30 +22,30 @@ X_LABELS = {
 }
 
 
-def with_length(source_length: int) -> Sizes:
+def with_length(base: Sizes, source_length: int) -> Sizes:
     """Targets and outputs grow with the source."""
     return replace(
-        GROWTH,
+        base,
         source_length=source_length,
-        target_length=GROWTH.target_length * source_length // GROWTH.source_length,
-        output_length=GROWTH.output_length * source_length // GROWTH.source_length,
+        target_length=base.target_length * source_length // base.source_length,
+        output_length=base.output_length * source_length // base.source_length,
     )
 
 
-def settings(plan: Plan) -> Iterator[tuple[str, int, Sizes]]:
+def settings(plan: Plan, base: Sizes = GROWTH) -> Iterator[tuple[str, int, Sizes]]:
     """Name of the curve, place on the x axis, sizes; of the curves that training and decoding both have."""
     for words in plan.vocabularies:
-        yield "vocabulary", words, replace(GROWTH, target_words=words)
+        yield "vocabulary", words, replace(base, target_words=words)
     for batch in plan.batches:
-        yield "batch", batch, replace(GROWTH, batch=batch, decoding_batch=batch)
+        yield "batch", batch, replace(base, batch=batch, decoding_batch=batch)
     for length in plan.lengths:
-        yield "length", length, with_length(length)
+        yield "length", length, with_length(base, length)
 
 
 def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[str], None]) -> dict:
     """{training or decoding: {curve: {x: {contender: median seconds a batch}}}}."""
 
-    # The curves meet in GROWTH, which is measured once.
+    # The curves meet in their base, which is measured once.
     @functools.cache
     def training(sizes: Sizes) -> dict[str, float]:
         rounds = measure_training(sizes, plan.growth_rounds, gradient_step)
@@ -55,15 +55,15 @@ def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[s
     def decoding(sizes: Sizes, beam: int) -> dict[str, float]:
         return medians(Decoders(contenders, sizes).measure(beam, plan.growth_rounds))
 
-    curves: dict = {kind: {curve: {} for curve in X_LABELS} for kind in ("training", "decoding")}
-    del curves["training"]["beam"]
-    for curve, x, sizes in settings(plan):
-        say(f"growth: {curve} {x:,}")
-        curves["training"][curve][x] = training(sizes)
-        curves["decoding"][curve][x] = decoding(sizes, BEAM)
-    for beam in plan.beams:
-        say(f"growth: beam {beam}")
-        curves["decoding"]["beam"][beam] = decoding(GROWTH, beam)
+    curves: dict = {"training": {}, "decoding": {}}
+    for prefix, base in (("", GROWTH), ("small-", SMALL)):
+        for curve, x, sizes in settings(plan, base):
+            say(f"growth: {prefix}{curve} {x:,}")
+            curves["training"].setdefault(prefix + curve, {})[x] = training(sizes)
+            curves["decoding"].setdefault(prefix + curve, {})[x] = decoding(sizes, BEAM)
+        for beam in plan.beams:
+            say(f"growth: {prefix}beam {beam}")
+            curves["decoding"].setdefault(prefix + "beam", {})[beam] = decoding(base, beam)
     return curves
 
 

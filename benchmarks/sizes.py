@@ -29,8 +29,8 @@ class Sizes:
 
 
 PAPER = Sizes("paper", "paper", 119_507, 68_887, embedding=200, hidden=400, layers=2, batch=256)
-SMALL = Sizes("small", "small", 6_000, 6_000, embedding=128, hidden=160, layers=1, batch=32)
-# Where the growth curves start from: the paper's model, with fewer words and sentences.
+SMALL = Sizes("small", "small", 10_000, 10_000, embedding=128, hidden=160, layers=1, batch=32)
+# Where growth curves start from beside SMALL: the paper's model, with fewer words and sentences.
 GROWTH = Sizes("growth", "paper", 20_000, 20_000, embedding=200, hidden=400, layers=2, batch=32)
 SETTINGS = {sizes.name: sizes for sizes in (PAPER, SMALL)}
 
@@ -48,6 +48,7 @@ class Plan:
     lengths: tuple[int, ...]  # of the source
     beams: tuple[int, ...]
     mask_rounds: int
+    preprocessing: tuple[int, ...]  # numbers of pairs
 
 
 FULL = Plan(
@@ -67,6 +68,7 @@ FULL = Plan(
     lengths=(15, 30, 60, 120),
     beams=(1, 2, 5, 10),
     mask_rounds=25,
+    preprocessing=(100_000, 400_000),
 )
 QUICK = Plan(
     training_rounds={"paper": 3, "small": 10},
@@ -84,4 +86,5 @@ QUICK = Plan(
     lengths=(15, 30),
     beams=(1, 5),
     mask_rounds=9,
+    preprocessing=(10_000, 40_000),
 )

@@ -42,13 +42,13 @@ def decoding_table(by_beam: Mapping[int, list[dict[str, float]]], names: Mapping
     """Sentences a second, and ratios of the time to fairseq's."""
     header = ["sentences/s"]
     for beam in by_beam:
-        header += [f"beam {beam}", "time / fairseq lstm"]
+        header += [f"beam {beam}", "time / fairseq"]
     rows = []
     for key in next(iter(by_beam.values()))[0]:
         row = [names[key]]
         for rounds in by_beam.values():
             speed = Spread.of([batch / one[key] for one in rounds]).median
-            row += [f"{speed:.1f}", str(ratio(rounds, key, "stock"))]
+            row += [f"{speed:.1f}", str(ratio(rounds, key, next(iter(rounds[0]))))]
         rows.append(row)
     return table(header, rows)
 
@@ -76,7 +76,7 @@ def report(results: dict) -> str:
     for size, rounds in results["training"].items():
         parts += [f"Training, {size} sizes, {len(rounds)} rounds", training_table(rounds, names)]
     for size, by_beam in results["decoding"].items():
-        sizes = SETTINGS[size]
+        sizes = SETTINGS.get(size, SETTINGS["small"])
         counts = ", ".join(str(len(rounds)) for rounds in by_beam.values())
         title = f"Decoding, {size} sizes, batches of {sizes.decoding_batch}, {counts} rounds; "
         title += f"all outputs have {sizes.output_length} words, so all take {sizes.steps} steps"

@@ -11,11 +11,14 @@ import pytest
 import torch
 from fairseq.sequence_generator import SequenceGenerator
 
-from benchmarks import contenders, growth, mask, memory, tables
+from benchmarks import commands, growth, mask, memory, tables
 from benchmarks.contenders import (
+    ESTIMATE,
     LITERAL,
     SHIPPED,
     TRAINING,
+    TRANSFORMERS,
+    VOTES,
     build_model,
     build_search,
     build_task,
@@ -44,9 +47,13 @@ SIZES = [
 ]
 
 
+# The estimator that trains has a constant and a bias that Figure 2 lacks.
+FIGURE_2 = replace(SHIPPED, model=(*SHIPPED.model, "--wfe-estimator", "literal"))
+
+
 def same_models(sizes):
     """Literal and shipped with the same weights, as large as trained ones; many budgets are below 2."""
-    literal, shipped = (build_model(contender, sizes)[2].eval() for contender in (LITERAL, SHIPPED))
+    literal, shipped = (build_model(contender, sizes)[2].eval() for contender in (LITERAL, FIGURE_2))
     generator = torch.Generator().manual_seed(0)
     source = middle_batch(sizes, 8)["net_input"]
     with torch.no_grad():
@@ -65,7 +72,7 @@ def same_models(sizes):
 def test_literal_and_shipped_have_the_same_loss_and_gradients(sizes):
     batch = middle_batch(sizes, sizes.batch)
     losses, gradients = [], []
-    for contender, model in zip((LITERAL, SHIPPED), same_models(sizes)):
+    for contender, model in zip((LITERAL, FIGURE_2), same_models(sizes)):
         config = training_config(contender, sizes)
         criterion = build_task(config, sizes).build_criterion(config.criterion)
         loss, sample_size, _ = criterion(model, batch)
@@ -87,7 +94,7 @@ def test_literal_and_shipped_decode_the_same(sizes, beam):
     batch = middle_batch(sizes, sizes.decoding_batch)
     outputs = [
         build_search(contender, sizes, beam, model)(batch)
-        for contender, model in zip((LITERAL, SHIPPED), same_models(sizes))
+        for contender, model in zip((LITERAL, FIGURE_2), same_models(sizes))
     ]
     for literal, shipped in zip(*outputs):
         assert len(literal) == len(shipped) == beam
@@ -135,20 +142,31 @@ def test_every_contender_trains_a_step():
     batch = middle_batch(TINY, TINY.batch)
     for contender in TRAINING:
         trainee = build_trainee(contender, TINY)
+        learning = [parameter.requires_grad for parameter in trainee.model.parameters()]
+        assert all(learning) == (contender is not ESTIMATE) and any(learning)
         before = [parameter.detach().clone() for parameter in trainee.model.parameters()]
+        training_step(trainee, batch)  # before which some have no gradient: their output has the weight zero
         times = training_step(trainee, batch)
         assert tuple(times) == PARTS and all(seconds > 0 for seconds in times.values())
         changed = [not torch.equal(old, new) for old, new in zip(before, trainee.model.parameters())]
-        assert all(changed), contender.key
+        assert changed == learning, contender.key
         assert all(parameter.grad is None for parameter in trainee.model.parameters())
 
 
 def test_rounds_of_training_and_decoding():
     rounds = measure_training(TINY, 2, gradient_step)
-    assert [set(one) for one in rounds] == [{"stock", "encdec", "literal", "shipped"}] * 2
+    assert [set(one) for one in rounds] == [{contender.key for contender in TRAINING}] * 2
     everyone = decoding_contenders(shortlist=40)
     rounds = Decoders(everyone, TINY).measure(beam=2, rounds=1)
     assert set(rounds[0]) == {contender.key for contender in everyone}
+    rounds = Decoders(TRANSFORMERS, TINY).measure(beam=2, rounds=1)
+    assert set(rounds[0]) == {"stock_transformer", "votes_transformer"}
+
+
+def test_votes_are_decoded_as_by_default():
+    """With base rates and a calibration."""
+    model = build_model(VOTES, TINY)[2]
+    assert model.calibration.base_rate_weight == 0.5 and model.log_base_rate() is not None
 
 
 def test_growth_measures_a_setting_once(monkeypatch):
@@ -170,17 +188,14 @@ def test_growth_measures_a_setting_once(monkeypatch):
     monkeypatch.setattr(growth, "measure_training", fake_training)
     curves = growth.measure_growth(QUICK, (), lambda message: None)
     assert len(measured) == len(set(measured))
-    assert curves["training"]["batch"] == {8: {"stock": 9.0}, 32: {"stock": 33.0}}
+    for prefix in ("", "small-"):
+        assert curves["training"][f"{prefix}batch"] == {8: {"stock": 9.0}, 32: {"stock": 33.0}}
     assert curves["decoding"]["beam"] == {1: {"stock": 1.0}, 5: {"stock": 5.0}}
     assert list(curves["training"]["vocabulary"]) == list(QUICK.vocabularies)
 
 
-def test_shortlist_takes_part_only_where_the_plugin_has_it(monkeypatch):
-    monkeypatch.setattr(contenders, "has_shortlist", lambda: False)
-    assert decoding_contenders(10) == TRAINING
-    monkeypatch.setattr(contenders, "has_shortlist", lambda: True)
-    *others, shortlist = decoding_contenders(10)
-    assert tuple(others) == TRAINING
+def test_the_shortlist_only_decodes():
+    *_, shortlist = decoding_contenders(10)
     assert shortlist.only_decodes and shortlist.decoding == ("--wfe-shortlist", "10")
 
 
@@ -270,28 +285,56 @@ def test_mask_is_measured():
 def fake_results():
     step = {"forward": 1.0, "backward": 2.0, "optimizer": 1.0}
     slower = {"forward": 1.2, "backward": 2.4, "optimizer": 4.0}
-    decoding = {"stock": 2.0, "encdec": 2.0, "literal": 8.0, "shipped": 1.8, "shortlist": 0.8}
+    steps = {"stock": slower, "encdec": step, "literal": slower, "shipped": slower, "votes": step, "estimate": step}
+    decoding = {"stock": 2.0, "encdec": 2.0, "literal": 8.0, "shipped": 1.8, "votes": 1.1, "shortlist": 0.8}
+    names = dict(zip([*steps, "shortlist", "stock_transformer", "votes_transformer"], "SELWVMNTU"))
     return {
-        "names": {"stock": "S", "encdec": "E", "literal": "L", "shipped": "W", "shortlist": "N"},
-        "training": {"paper": [{"stock": step, "encdec": step, "literal": slower, "shipped": slower}]},
-        "decoding": {"paper": {5: [decoding]}},
+        "names": names,
+        "training": {"paper": [steps], "small": [steps]},
+        "decoding": {
+            "paper": {5: [decoding]},
+            "small": {5: [decoding]},
+            "transformer": {5: [{"stock_transformer": 1.0, "votes_transformer": 0.7}]},
+        },
         "memory": {"encdec": {"peak": 10**9, "parameters": 0}, "shipped": {"peak": 10**9 + 10**8, "parameters": 0}},
         "mask": {10: [{"addition": 1.0, "mask": 1.5}], 100: [{"addition": 10.0, "mask": 12.3}]},
         "mask_work": {10: 7, 100: 9},
+        "parameters": {"small": {"encdec": 100, "shipped": 90, "votes": 20}},
+        "help": {"train": 0.1, "generate": 0.4},
+        "preprocessing": {100_000: {"seconds": 10.0, "peak": 1.0}, 200_000: {"seconds": 20.0, "peak": 1.2}},
     }
 
 
 def test_goals():
-    figures = [(goal.limit, goal.figure, goal.met) for goal in goals(fake_results())]
-    assert [met for _, _, met in figures] == [True, False, True, True, False, False]
-    assert [figure for _, figure, _ in figures] == pytest.approx([1.2, 1.9, 100.0, 0.9, 0.4, 2])
-    assert [limit for limit, _, _ in figures] == pytest.approx([1.25, 1.0, 141.08, 1.0, 0.33, 0], rel=1e-3)
+    found = {goal.what: (goal.limit, goal.figure, goal.met) for goal in goals(fake_results())}
+    assert found["training step, small sizes, WFE / EncDec"] == (1.10, pytest.approx(1.9), False)
+    assert found["training step, small sizes, WFE votes / fairseq lstm"] == (0.9, pytest.approx(4 / 7.6), True)
+    assert found["training step, paper sizes, WFE / fairseq lstm"][0] == 0.65
+    assert found["training step, small sizes, an estimate on a model / EncDec"][:2] == (0.4, 1.0)
+    assert found["decoding, beam 5, small sizes, votes as auto decodes / fairseq lstm"] == (0.6, 0.55, True)
+    assert found["decoding, beam 5, paper's sizes, WFE / fairseq lstm"] == (0.75, 0.9, False)
+    assert found["decoding, beam 5, Transformer, votes / fairseq transformer"] == (0.8, 0.7, True)
+    assert found["parameters of votes / of EncDec, small sizes"] == (0.25, 0.2, True)
+    assert found["--help of the slowest command"] == (0.3, 0.4, False)
+    # 0.1 s for each thousand pairs
+    assert found["3.8 million pairs with BPE, two processes"] == (10, pytest.approx(380 / 60), True)
+    assert found["memory of preprocessing, 2 times the pairs"] == (1.5, 1.2, True)
+    assert len(found) == 20
 
 
 def test_goal_without_a_figure():
     results = fake_results()
     del results["decoding"]["paper"][5][0]["shortlist"]
-    assert [goal.met for goal in goals(results)][4] is None
+    missing = [goal.what for goal in goals(results) if goal.met is None]
+    assert missing == ["decoding, beam 5, paper's sizes, WFE with the shortlist / fairseq lstm"]
+
+
+def test_help_and_preprocessing_are_measured(monkeypatch):
+    assert {"generate", "preprocess"} < set(commands.command_modules())
+    monkeypatch.setattr(commands, "command_modules", lambda: ["user_dir"])
+    assert commands.measure_help()["user_dir"] > 0
+    measured = commands.measure_preprocessing([200])
+    assert measured[200]["cpu"] > 0 and measured[200]["peak"] > 10**7
 
 
 def test_goal_lines():

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.memory import keep_freed_memory
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
 
@@ -66,6 +67,7 @@ class Decoder:
         device: Optional[str] = None,
         half: bool = False,
     ):
+        keep_freed_memory()
         self.cfg = read_options(data, arguments)
         with quiet_fairseq():
             self.task = tasks.setup_task(self.cfg.task)

@@ -49,9 +49,11 @@ def main() -> None:
     # Not before sys.argv says what program this is: the plugin shows errors of fairseq's programs in one line.
     import wfe_plugin
     from wfe_plugin.pipeline import resuming
+    from wfe_plugin.pipeline.memory import keep_freed_memory
     from wfe_plugin.pipeline.time_limit import TimeLimit, stops_at
 
     wfe_plugin.register()
+    keep_freed_memory()
     resuming.keep_bad_epochs()
     train.checkpoint_utils.load_checkpoint = resuming.with_last_score(train.checkpoint_utils.load_checkpoint)
     if seconds != "none":
