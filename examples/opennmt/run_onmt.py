@@ -4,7 +4,8 @@ It runs in the environment that run.sh makes, which has OpenNMT-py and not this 
 
 With --repaired, copy attention learns what it decodes with. As released, the gate of one step of one sentence
 is multiplied with the copy attention of another step of another sentence in training, so that probabilities do
-not sum to one; and the coverage loss skips the wrong steps, and is part of validation's perplexity.
+not sum to one; the coverage loss skips the wrong steps, and is part of validation's perplexity; and a checkpoint
+with copy attention cannot be loaded.
 """
 
 import argparse
@@ -51,10 +52,23 @@ def coverage_loss(self, std_attn: Tensor, cov_attn: Tensor, tgt: Tensor) -> Tens
     return overlap.t().reshape(-1)[tgt != self.padding_idx].sum()
 
 
+def with_generator(load):
+    """For BaseModel.load_state_dict, which does not find the weights of a generator of several parts."""
+
+    def load_state_dict(self, checkpoint, *args, **kwargs):
+        generator = checkpoint.pop("generator", None) or {}
+        checkpoint["model"].update({f"generator.{name}": weights for name, weights in generator.items()})
+        return load(self, {**checkpoint, "generator": {}}, *args, **kwargs)
+
+    return load_state_dict
+
+
 def repair() -> None:
+    from onmt.models.model import BaseModel
     from onmt.modules.copy_generator import CopyGenerator
     from onmt.utils.loss import LossCompute
 
+    BaseModel.load_state_dict = with_generator(BaseModel.load_state_dict)
     CopyGenerator.forward = word_probabilities
     LossCompute._compute_coverage_loss = coverage_loss
 

@@ -136,3 +136,10 @@ def test_repaired_coverage_counts_what_is_attended_to_again():
     assert onmt.coverage_loss(loss, attention, covered, target).item() == 0.75
     with torch.no_grad():
         assert onmt.coverage_loss(loss, attention, covered, target).item() == 0
+
+
+def test_repaired_loading_finds_the_generator():
+    """Under the names that OpenNMT-py looks for first."""
+    given = {"model": {"decoder.w": 1}, "generator": {"linear.weight": 2}, "opt": 3}
+    found = onmt.with_generator(lambda model, checkpoint, strict: (checkpoint, strict))(None, given, strict=True)
+    assert found == ({"model": {"decoder.w": 1, "generator.linear.weight": 2}, "generator": {}, "opt": 3}, True)
