@@ -1,4 +1,4 @@
-"""Trained on a corpus with known frequencies, the head must find them.
+"""Trained on a corpus with known frequencies, the head of Figure 2 must find them.
 
 Each source names three of 24 words in any order, one of them twice in 60 % of
 the sentences. The summary has the same words in the order of the dictionary. The
@@ -52,6 +52,7 @@ def model(task, held_out):
     batches = [batch_of(task, training[i : i + 64]) for i in range(0, len(training), 64)]
     torch.manual_seed(0)
     config = WFELSTMConfig(
+        wfe_estimator="literal",  # Figure 2 to the letter learns fastest at this size
         dropout=0.1,
         encoder_embed_dim=32,
         encoder_hidden_size=48,
