@@ -16,7 +16,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from wfe_plugin.experiment.versions import versions
 
 from benchmarks import commands, plots, profiling, tables
 from benchmarks.contenders import ENCDEC, SHIPPED, TRAINING, TRANSFORMERS, VOTES, build_model, decoding_contenders
@@ -28,6 +27,7 @@ from benchmarks.memory import measure_memory
 from benchmarks.sizes import FULL, PAPER, QUICK, SETTINGS, Plan, Sizes
 from benchmarks.training import measure_training
 from wfe_plugin.pipeline.memory import keep_freed_memory
+from wfe_plugin.versions import versions
 
 SHORTLIST = 1000
 started = time.monotonic()
