@@ -4,14 +4,15 @@ It runs in the environment that run.sh makes, which has OpenNMT-py and not this 
 
 With --repaired, copy attention learns what it decodes with. As released, the gate of one step of one sentence
 is multiplied with the copy attention of another step of another sentence in training, so that probabilities do
-not sum to one; the coverage loss skips the wrong steps, and is part of validation's perplexity; and a checkpoint
-with copy attention cannot be loaded.
+not sum to one; the coverage loss skips the wrong steps, and is part of validation's perplexity; and a model
+with copy attention cannot be loaded to translate.
 """
 
 import argparse
 import importlib
 import sys
 import warnings
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -64,10 +65,13 @@ def with_generator(load):
 
 
 def repair() -> None:
+    from onmt import inference_engine
     from onmt.models.model import BaseModel
     from onmt.modules.copy_generator import CopyGenerator
     from onmt.utils.loss import LossCompute
 
+    # Else sources come without the words that can be copied, and translating fails.
+    inference_engine.build_dynamic_dataset_iter = partial(inference_engine.build_dynamic_dataset_iter, copy=True)
     BaseModel.load_state_dict = with_generator(BaseModel.load_state_dict)
     CopyGenerator.forward = word_probabilities
     LossCompute._compute_coverage_loss = coverage_loss
