@@ -42,23 +42,6 @@ class FrequencyEstimate(NamedTuple):
         return self.r_hat * self.g_hat
 
 
-class RecoverableEstimate(FrequencyEstimate):
-    """The same numbers, learnt with another gradient: below zero, r̂ passes on that of r.
-
-    ReLU passes on none, so that a word whose budget was lost never gets it back. Only words that
-    should have a budget are concerned: without one, Equation 6 has no gradient for the others.
-    """
-
-    __slots__ = ()
-
-    @property
-    def r_hat(self) -> Tensor:
-        if not self.r.requires_grad:
-            return torch.relu(self.r)
-        below = self.r.clamp(max=0.0)
-        return torch.relu(self.r) + (below - below.detach())
-
-
 class WordLogits(NamedTuple):
     """One number for each sentence and word, not computed yet.
 
@@ -232,7 +215,6 @@ class LiteralEstimator(Estimator):
     """
 
     scale_of_sum = 1.0  # of line 1
-    kind: type[FrequencyEstimate] = FrequencyEstimate
     frequency_bias: Optional[nn.Parameter]  # not in Figure 2
 
     def __init__(self, state_size: int, vocabulary_size: int):
@@ -283,7 +265,7 @@ class LiteralEstimator(Estimator):
         return PendingEstimate(
             WordLogits(frequency, self.frequency_output.weight, self.frequency_bias),  # line 3
             WordLogits(occurrence, self.occurrence_output.weight),  # line 7
-            self.kind,
+            FrequencyEstimate,
         )
 
 
@@ -292,11 +274,10 @@ class WordFrequencyEstimator(LiteralEstimator):
 
     Under Adam a step moves r by about lr·‖Σh‖₁: with sums over 30 states, most true words end with r̂ = 0,
     where no gradient leads back. The division changes no function that the sub-model can compute. The bias
-    is ours: words start with a budget above zero. So is the gradient: a budget that was lost can come back.
+    is ours: words start with a budget above zero.
     """
 
     scale_of_sum = 1.0 / 30.0
-    kind = RecoverableEstimate
 
     def __init__(self, state_size: int, vocabulary_size: int):
         super().__init__(state_size, vocabulary_size)

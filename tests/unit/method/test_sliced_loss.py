@@ -15,9 +15,8 @@ from wfe_plugin.method.sliced_loss import sliced_loss
 from wfe_plugin.method.votes import VotingEstimator
 
 PAD = 1
-# Whose gradients are those of their numbers.
-SMALL_ESTIMATORS = [LiteralEstimator, CopyingEstimator]
-ESTIMATORS = [*SMALL_ESTIMATORS, WordFrequencyEstimator, VotingEstimator]
+SMALL_ESTIMATORS = [WordFrequencyEstimator, LiteralEstimator, CopyingEstimator]
+ESTIMATORS = [*SMALL_ESTIMATORS, VotingEstimator]
 
 
 def loss_of(head):
