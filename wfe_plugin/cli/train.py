@@ -41,7 +41,7 @@ presets:
 estimators of word frequencies:
   votes    the probability that a word occurs; each word of the source votes for itself
   paper    upper bound and gate with the paper's loss; the sum of Figure 2 is divided by a constant,
-           and the bound has a bias and a gradient below zero
+           and the bound has a bias
   literal  the same by Figure 2 to the letter
   copying  votes as version 0.1.0 had it
 
