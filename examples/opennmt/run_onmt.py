@@ -64,14 +64,29 @@ def with_generator(load):
     return load_state_dict
 
 
+def with_target_size(build):
+    """For TranslationBuilder._build_target_tokens, which looks for copied words after the source's vocabulary."""
+
+    def _build_target_tokens(self, *args, **kwargs):
+        vocabs, self.vocabs = self.vocabs, {**self.vocabs, "src": self.vocabs["tgt"]}
+        try:
+            return build(self, *args, **kwargs)
+        finally:
+            self.vocabs = vocabs
+
+    return _build_target_tokens
+
+
 def repair() -> None:
     from onmt import inference_engine
     from onmt.models.model import BaseModel
     from onmt.modules.copy_generator import CopyGenerator
+    from onmt.translate.translation import TranslationBuilder
     from onmt.utils.loss import LossCompute
 
     # Else sources come without the words that can be copied, and translating fails.
     inference_engine.build_dynamic_dataset_iter = partial(inference_engine.build_dynamic_dataset_iter, copy=True)
+    TranslationBuilder._build_target_tokens = with_target_size(TranslationBuilder._build_target_tokens)
     BaseModel.load_state_dict = with_generator(BaseModel.load_state_dict)
     CopyGenerator.forward = word_probabilities
     LossCompute._compute_coverage_loss = coverage_loss
