@@ -127,6 +127,6 @@ def refused(main, arguments, message, capsys):
     before = sorted(os.listdir())
     assert main(arguments) == 1
     told = capsys.readouterr().err
-    assert message in told and "Traceback" not in told and "[Errno" not in told
+    assert message in told and "Traceback" not in told and "[Errno" not in told, told
     assert sorted(os.listdir()) == before  # in particular, no VICTIM and no output
     return told

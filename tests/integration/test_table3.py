@@ -111,7 +111,7 @@ def test_training_and_decoding(data, tmp_path, preset, capfd):
     assert generate_sh.main(["--out", str(out), "--beam", "3", *decode]) == 0
     assert "decoding: off" in capfd.readouterr().out
     assert len((out / "summaries.txt").read_text().splitlines()) == 11
-    assert generate_sh.main(["--out", str(out), "--decoding", "full", *decode]) == 1
+    assert generate_sh.main(["--out", f"{out}-full", "--decoding", "full", *decode]) == 1
     assert "needs a word-frequency estimate, and the model has none" in capfd.readouterr().err
 
 
