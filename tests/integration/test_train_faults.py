@@ -180,10 +180,10 @@ def test_data_that_were_prepared_anew_are_not_trained_on(tmp_path, stubbed):
     started = stubbed(
         [[], [Epoch(5, Path("checkpoint5.pt"), 1.0, 0.0)]], lambda: settings.write_text(json.dumps(other))
     )
-    with pytest.raises(UserError, match="my data: was prepared anew while a model was trained on it"):
+    with pytest.raises(UserError, match="my data: was prepared again"):
         begun.train(inherit=[])
     assert len(started) == 1
-    with pytest.raises(UserError, match="was prepared anew"):
+    with pytest.raises(UserError, match="was prepared again"):
         best_by_rouge(begun, [])
 
 
