@@ -48,7 +48,7 @@ def read_values(path: Path) -> list:
     except OSError as error:
         sys.exit(f"table.py: {path}: {error.strerror}; run.sh makes it")
     except (ValueError, KeyError, IndexError, TypeError):
-        sys.exit(f"table.py: {path}: no scores of generate.sh; remove it, and run.sh makes it again")
+        sys.exit(f"table.py: {path}: no scores of wfe-generate; remove it, and run.sh makes it again")
 
 
 def as_table(scores: dict) -> str:
