@@ -178,4 +178,4 @@ def test_a_model_that_changed_gets_a_new_estimate(data, tmp_path, capsys):
         assert sorted(path.name for path in tmp_path.glob("checkpoint*")) == left
         assert json.loads((tmp_path / "training.json").read_text())["base"] == identity
         (tmp_path / "checkpoint1.pt").touch()
-    assert "trained anew" in capsys.readouterr().out
+    assert "trained again" in capsys.readouterr().out

@@ -33,7 +33,7 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.models.wfe_model import ESTIMATORS
 
 INF = float("inf")
-PAD, EOS = 1, 2
+BOS, PAD, EOS = 0, 1, 2
 
 # Options of decoding that belong to the task, with values to try: a further one needs a line here,
 # and a check in `check_hypothesis` if it promises something of the output.
@@ -343,8 +343,10 @@ def check_hypothesis(case: Case, hypothesis, sentence: int, place: int, r_hat) -
     wishes = case.constraints[sentence] if case.constraints else []
     check_constraints(words, wishes, case.options.get("constraints"))
     if r_hat is not None:
-        last_resort = {word for wish in wishes for word in wish}
-        for word in set(words) - last_resort:
+        free = {word for wish in wishes for word in wish}
+        if "bart" in case.family:  # whose outputs may begin with <s>
+            free.add(BOS)
+        for word in set(words) - free:
             allowed = max(r_hat[word], forced.count(word))
             assert words.count(word) < allowed + 1.001, (word, words, r_hat[word])
     size = case.options["no_repeat_ngram_size"]
