@@ -10,7 +10,7 @@ usage="usage: run.sh --text DIR --out DIR [options] [-- options of fairseq-train
   --gpus N       GPUs for training (default: 1)
   --workers N    processes for preparing the text (default: 4)
   --seed N       default: 1
-  --epochs N     at most so many (default: the paper's 15)
+  --epochs N     at most N (default: the paper's 15)
   --beams LIST   default: '1 5 10'"
 
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")

@@ -25,7 +25,7 @@ from wfe_plugin.method.bound import LEAST_LOG_GATE
 from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
-# Of validation, which is to tell what decoding would give; as wfe-generate has it.
+# Options of the search on the validation set, which shows what decoding would give; as in wfe-generate.
 VALIDATION_BEAM = 5
 VALIDATION_LENGTH = 200
 

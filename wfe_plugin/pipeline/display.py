@@ -27,7 +27,7 @@ class Display:
     Args:
         begin: what is known before fairseq starts, such as the number of pairs
         end: what is to be said last at the start, such as where the log is
-        epochs: at most so many
+        epochs: the largest number of epochs
     """
 
     def __init__(self, begin: str, end: str, epochs: int):

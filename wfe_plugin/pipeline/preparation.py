@@ -76,7 +76,7 @@ class Preparation:
         options: what to do
         description: what is noted beside the data
         work: an empty directory
-        say: is told of progress
+        say: shows a line of progress
     """
 
     def __init__(self, options: PreprocessOptions, description: dict, work: Path, say: Callable[[str], None]):

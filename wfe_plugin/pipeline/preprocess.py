@@ -15,7 +15,7 @@ def preprocess(options: PreprocessOptions, say: Callable[[str], None] = print) -
 
     Args:
         options: what to do
-        say: is told of progress
+        say: shows a line of progress
     """
     for pairs in options.sets():
         refuse_pipe(pairs.source)

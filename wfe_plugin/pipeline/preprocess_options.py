@@ -1,4 +1,4 @@
-"""What a preparation of text is told: the options of wfe-preprocess."""
+"""The options of wfe-preprocess, and which of them go together."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -38,7 +38,7 @@ class Preset:
     stages: tuple[Stage, ...]
     takes_wfe: bool = True  # whether its model can have an estimate
     trains_further: bool = False  # a trained model, which says what the options of the model are
-    best_by: str = "nll"  # the validation score that chooses and stops, unless wfe-train is told otherwise
+    best_by: str = "nll"  # the validation score that chooses and stops, unless --best-by names another
     # How an estimate is trained on top of a finished model.
     estimate: Stage = _adam("0.002", "0.15", *_FALLING)
     estimate_epochs: int = 5

@@ -49,7 +49,7 @@ class ValidationPairs:
         checkpoint: of the model
         data: directory made by wfe-preprocess
         split: the set
-        pairs: at most so many, spread over the set
+        pairs: the largest number of pairs, spread over the set
         arguments: more options of fairseq-generate, such as --cpu
     """
 
