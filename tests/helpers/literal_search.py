@@ -25,7 +25,7 @@ class LiteralSearch:
     """
     Args:
         gate_weight, base_rate_weight, log_base_rate: λ, µ and log p̄ of each word, in the mask that extends Equation 4
-        word_reward: added to every word but EOS
+        word_reward: added to every word but EOS, once if it is a gain
         out_of_source_penalty: taken from every word that the source lacks
     """
 
@@ -66,11 +66,11 @@ class LiteralSearch:
             self.log_weight[dictionary.unk()] = self.log_weight[self.pad] = 0.0
         for word in [dictionary.bos()] * model.says_start_symbol + [self.eos] * (not bound_eos):
             self.r_hat[word], self.log_weight[word] = INF, 0.0
-        self.bonus = [word_reward] * len(r)
+        self.word_reward = word_reward
+        self.bonus = [0.0] * len(r)
         for word, text in enumerate(dictionary.symbols):
             if text not in map(task.source_dictionary.__getitem__, source) and word >= dictionary.nspecial:
                 self.bonus[word] -= out_of_source_penalty
-        self.bonus[self.eos] = 0.0
 
     def lprobs(self, words) -> list[float]:
         """log Softmax(o_j) (Equation 2)."""
@@ -86,9 +86,10 @@ class LiteralSearch:
             zip(self.lprobs(words), budget, self.log_weight, self.bonus)
         ):
             clipped = max(0.0, min(1.0, r))
+            reward = 0.0 if word == self.eos else self.word_reward
             if word in words:  # a word gains once
-                log_weight = min(log_weight, 0.0)
-            scores.append(lprob + math.log(clipped) + log_weight + bonus if clipped > 0 else -INF)
+                log_weight, reward = min(log_weight, 0.0), min(reward, 0.0)
+            scores.append(lprob + math.log(clipped) + log_weight + reward + bonus if clipped > 0 else -INF)
         scores[self.pad] = -INF  # not a word
         return scores
 

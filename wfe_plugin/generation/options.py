@@ -79,7 +79,7 @@ class DecodingConfig(FairseqDataclass):
     word_reward: Optional[float] = field(
         default=None,
         metadata={
-            "help": "add this to the score of every word but the end of the sentence, so that outputs get longer "
+            "help": "add this to the score of every new word but the end of the sentence, so that outputs get longer "
             "(any model); default: the model's calibration, or 0"
         },
     )

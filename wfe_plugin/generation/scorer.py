@@ -8,7 +8,7 @@ from torch import Tensor
 
 from wfe_plugin.generation.ensemble import RuledEnsemble
 from wfe_plugin.generation.options import DecodingConfig
-from wfe_plugin.method.bound import reference_log_mask
+from wfe_plugin.method.bound import earlier_uses, reference_log_mask
 
 
 def added_scores(
@@ -24,7 +24,9 @@ def added_scores(
     Returns:
         (outputs, length), float32; anything at padding
     """
-    added = options.calibration.word_reward * target.ne(dictionary.eos()).float()
+    reward = options.calibration.word_reward
+    rewards = torch.where(earlier_uses(target) > 0, min(reward, 0.0), reward)
+    added = rewards.masked_fill(target.eq(dictionary.eos()), 0.0)
     if options.wfe_decoding == "off":
         return added
     inputs = {name: value for name, value in sample["net_input"].items() if name != "prev_output_tokens"}

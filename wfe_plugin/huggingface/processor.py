@@ -34,7 +34,7 @@ class WFELogitsProcessor(LogitsProcessor):
     Args:
         bound: of the sentences of the batch; transformers keeps the rows of one sentence together
         prompt_length: tokens of each row that are not generated words: 1, the start symbol, in an encoder-decoder
-        rewards: (vocabulary,), what each word gains at every step; None: nothing
+        rewards: (vocabulary,), what each word gains, at its first use unless that is negative; None: nothing
     """
 
     supports_continuous_batching = False  # which has no fixed order of rows
@@ -59,7 +59,10 @@ class WFELogitsProcessor(LogitsProcessor):
         self.bound = FrequencyBound(*(None if field is None else field.to(scores.device) for field in self.bound))
         bounded = add_log_mask(scores.to(torch.float32, copy=True), self.bound, input_ids[:, self.prompt_length :])
         if self.rewards is not None:
-            bounded += self.rewards.to(bounded.device)
+            rewards = self.rewards.to(bounded.device)
+            generated = input_ids[:, self.prompt_length :]
+            repeated = bounded.gather(1, generated) + rewards.clamp(max=0.0)[generated]
+            bounded = (bounded + rewards).scatter(1, generated, repeated)
         nothing_left = bounded.amax(dim=1, keepdim=True).isneginf()
         return torch.where(nothing_left, scores + math.log(LAST_RESORT), bounded)
 
@@ -110,7 +113,7 @@ class WFELogitsProcessor(LogitsProcessor):
             source_mask: (sentences, time), 0 at tokens that are not the source's; None: all are
             out_of_source_penalty: nats off for a token that the source lacks
             word_cap: how often each token may occur; 0: as often as it likes
-            word_reward: nats for each token but the end
+            word_reward: nats for each new token but the end
             exempt_tokens: tokens that are free of cap and penalty
             prompt_length: of a decoder-only model, if *input_ids* are not the prompt
         """

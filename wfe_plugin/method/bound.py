@@ -144,6 +144,13 @@ def occurrences(words: Tensor) -> Tensor:
     return words.unsqueeze(2).eq(words.unsqueeze(1)).sum(dim=2)
 
 
+def earlier_uses(words: Tensor) -> Tensor:
+    """How often the word at each position occurs before it in its row; the arguments are those of `occurrences`."""
+    length = words.size(1)
+    before = torch.ones(length, length, dtype=torch.bool, device=words.device).tril(-1)
+    return (words.unsqueeze(2).eq(words.unsqueeze(1)) & before).sum(dim=2)
+
+
 def add_log_mask(lprobs: Tensor, bound: FrequencyBound, generated: Tensor) -> Tensor:
     """log Softmax(o_j) + ã_j for every hypothesis (Equations 2 and 4), in place.
 
@@ -193,13 +200,10 @@ def reference_log_mask(bound: FrequencyBound, target: Tensor, sentence: Optional
     Returns:
         (outputs, length)
     """
-    length = target.size(1)
     if sentence is None:
         sentence = torch.arange(target.size(0), device=target.device)
-    same = target.unsqueeze(2).eq(target.unsqueeze(1))
-    earlier = torch.ones(length, length, dtype=torch.bool, device=target.device).tril(-1)
     place = sentence.unsqueeze(1), target
     budget, log_weight = bound.budget[place], bound.log_weight[place]
     floor = None if bound.floor is None else bound.floor[place]
-    spent = (same & earlier).sum(dim=2)
+    spent = earlier_uses(target)
     return log_mask(budget - spent, torch.where(spent > 0, log_weight.clamp(max=0.0), log_weight), floor)

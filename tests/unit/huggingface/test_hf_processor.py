@@ -57,13 +57,14 @@ class LiteralBound:
             self.weight.append(0.0 if word in free else weight)
 
     def mask(self, words: list[int]) -> list[float]:
-        """What a step adds to each word; one that was said gains nothing but the reward."""
+        """What a step adds to each word; one that was said gains nothing."""
         counts = Counter(words)
         mask = []
         for word, (budget, weight) in enumerate(zip(self.budget, self.weight)):
             left = min(max(budget - counts[word], 0.0), 1.0)
-            weight = min(weight, 0.0) if counts[word] else weight
             reward = 0.0 if word == EOS else self.reward
+            if counts[word]:
+                weight, reward = min(weight, 0.0), min(reward, 0.0)
             mask.append(math.log(left) + weight + reward if left > 0 else -INF)
         return mask
 
@@ -95,7 +96,7 @@ def test_the_rule_without_training():
 def test_no_cap_and_a_reward():
     processor = WFELogitsProcessor.from_source(tiny_bart(), torch.tensor([[4, EOS]]), word_cap=0, word_reward=0.5)
     found = processor(torch.tensor([[EOS, 4, 4, 4]]), torch.zeros(1, VOCABULARY))
-    assert found[0].tolist() == [0.5, 0.5, 0, -1.5, 0.5, *[-1.5] * 7]
+    assert found[0].tolist() == [0.5, 0.5, 0, -1.5, 0, *[-1.5] * 7]
 
 
 def test_only_the_article_of_a_prompt_is_the_source():

@@ -98,7 +98,13 @@ def test_no_bound_without_an_estimate():
 @given(steps(), st.floats(-2, 2))
 def test_word_reward(case, reward):
     generated, *_ = case
-    compare(WordReward(reward, EOS), context(generated), lambda row, word, s: s if word == EOS else s + reward)
+
+    def literal(row, word, score):
+        if word == EOS or (reward > 0 and word in generated[row]):
+            return score
+        return score + reward
+
+    compare(WordReward(reward, EOS), context(generated), literal)
 
 
 @given(steps(), st.floats(0, 5))
