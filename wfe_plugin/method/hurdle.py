@@ -46,13 +46,14 @@ def hurdle_loss(estimate: HurdleEstimate, a_star: Tensor) -> Tensor:
     Returns:
         (sentences,)
     """
-    occurs = a_star.gt(0).type_as(estimate.g)
-    gate = F.binary_cross_entropy_with_logits(estimate.g, occurs, reduction="none")
-    more = F.softplus(estimate.r)
+    # Passes over all words are dear, and few words occur: -log(1 - ĝ) of all, and what those differ by.
+    absent = F.softplus(estimate.g).sum(dim=-1)
+    rows, words = a_star.nonzero(as_tuple=True)
+    r, g, count = (numbers[rows, words] for numbers in (estimate.r, estimate.g, a_star))
+    more = F.softplus(r)
     # log of softplus(r) is r where softplus(r) underflows.
-    log_more = torch.where(estimate.r < -15, estimate.r, more.clamp(min=1e-7).log())
-    poisson = more - (a_star - 1.0) * log_more
-    return (gate + occurs * poisson).sum(dim=-1)
+    log_more = torch.where(r < -15, r, more.clamp(min=1e-7).log())
+    return absent.index_add(0, rows, more - (count - 1.0) * log_more - g)
 
 
 class CopyingEstimator(LiteralEstimator):

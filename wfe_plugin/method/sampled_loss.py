@@ -38,10 +38,12 @@ def sampled_loss(
         if vocabulary <= FREQUENT + DRAWN:
             return sliced_loss(pending, loss_of, target, pad)
         drawn = torch.randint(FREQUENT, vocabulary, (DRAWN,), device=target.device).unique()
-    frequent = torch.arange(min(FREQUENT, vocabulary), device=target.device)
-    of_batch = [target] + [logits.words for logits in (pending.r, pending.g) if logits.words is not None]
-    certain = torch.cat((frequent, *(words.reshape(-1) for words in of_batch))).unique()
-    others = drawn[~torch.isin(drawn, certain)]
+    counts = torch.zeros(vocabulary, dtype=torch.bool, device=target.device)
+    counts[:FREQUENT] = True
+    for words in (target, pending.r.words, pending.g.words):
+        if words is not None:
+            counts[words] = True
+    certain, others = counts.nonzero().view(-1), drawn[~counts[drawn]]
     loss = restricted_loss(pending, loss_of, target, pad, certain)
     if len(others) == 0:
         return loss

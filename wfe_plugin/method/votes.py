@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from wfe_plugin.method.bidirectional import run_bidirectional
+from wfe_plugin.method.dropout import Dropout
 from wfe_plugin.method.estimator import (
     Estimator,
     PendingEstimate,
@@ -51,7 +52,7 @@ class VotingEstimator(Estimator):
         self.source_bias = nn.Parameter(torch.zeros(vocabulary_size))  # where the source has the word
         self.occurrence_bias = nn.Parameter(torch.zeros(vocabulary_size))
         self.frequency_bias = nn.Parameter(torch.full((vocabulary_size,), RARELY_AGAIN))
-        self.dropout = nn.Dropout(DROPOUT)
+        self.dropout = Dropout(DROPOUT)
         nn.init.normal_(self.context.weight, std=0.01)
         nn.init.normal_(self.output.weight, std=0.01)
         nn.init.zeros_(self.votes.weight)
