@@ -21,3 +21,14 @@ def literal_risk(log_p, cost, alpha):
     """Of one sentence: Σ P^α Δ / Σ P^α."""
     weights = [math.exp(value) ** alpha for value in log_p]
     return sum(weight * value for weight, value in zip(weights, cost)) / sum(weights)
+
+
+def literal_unlikelihood(lprobs, target, pad, least):
+    """Of one sentence: lprobs[t][word], target[t]; no probability counts as less than `least`."""
+    total = 0.0
+    for t, word in enumerate(target):
+        if word == pad:
+            continue
+        for candidate in {earlier for earlier in target[:t] if earlier not in (word, pad)}:
+            total -= math.log(max(1 - math.exp(lprobs[t][candidate]), least))
+    return total

@@ -6,6 +6,8 @@ from typing import Optional
 
 import torch
 from fairseq.data import Dictionary
+from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
+from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel
@@ -59,6 +61,23 @@ def random_model(model_class, config, task, seed: int = 0, spread: float = 0.8):
     return model.eval()
 
 
+def stock_lstm(task, attention: bool = True) -> LSTMModel:
+    """fairseq's own, which knows nothing of WFE."""
+    torch.manual_seed(1)
+    encoder = LSTMEncoder(task.source_dictionary, 4, 5, dropout_in=0, dropout_out=0)
+    decoder = LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5, attention=attention)
+    return LSTMModel(encoder, decoder).eval()
+
+
+def stock_transformer(task) -> TransformerModelBase:
+    torch.manual_seed(1)
+    config = TransformerConfig(dropout=0.0, max_source_positions=20, max_target_positions=20)
+    for side in (config.encoder, config.decoder):
+        side.embed_dim, side.ffn_embed_dim, side.layers, side.attention_heads = 8, 8, 1, 2
+    config.decoder.input_dim = config.decoder.output_dim = 8
+    return TransformerModelBase.build_model(config, task).eval()
+
+
 class FixedEstimates(torch.nn.Module):
     """Stands in for a WFE head: the estimates are given, one row a sentence."""
 
@@ -96,6 +115,13 @@ def toy_batch(task, sources: list[list[int]], targets: Optional[list[list[int]]]
         dataset.tgt = [torch.tensor(target + [eos]) for target in targets]
         dataset.tgt_sizes = torch.tensor([len(target) + 1 for target in targets])
     return dataset.collater([dataset[i] for i in range(len(sources))])
+
+
+def padded_on_the_right(batch):
+    """The same batch; fairseq pads sources on the left."""
+    net_input = dict(batch["net_input"])
+    rows = [row.roll(int(length)) for row, length in zip(net_input["src_tokens"], net_input["src_lengths"])]
+    return {**batch, "net_input": {**net_input, "src_tokens": torch.stack(rows)}}
 
 
 def estimates(model, batch) -> FrequencyEstimate:

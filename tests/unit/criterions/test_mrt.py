@@ -6,14 +6,12 @@ import math
 import pytest
 import torch
 from fairseq.logging import metrics
-from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
-from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 from omegaconf import OmegaConf
 
 from helpers.literal_scores import literal_risk
 from helpers.literal_search import LiteralSearch
 from helpers.table3_models import encode, tiny
-from helpers.toy import generate, toy_batch, toy_model, toy_task
+from helpers.toy import generate, stock_lstm, stock_transformer, toy_batch, toy_model, toy_task
 from wfe_plugin.criterions import mrt
 from wfe_plugin.criterions.mrt import MRTConfig, MRTCriterion
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
@@ -28,21 +26,6 @@ TARGETS = [[4, 5, 4], [7], [8, 8]]
 
 def criterion_of(task, **options):
     return MRTCriterion(task, **{"mrt_max_length": 6, "mrt_cost": "rouge-1", **options})
-
-
-def stock_lstm(task):
-    torch.manual_seed(1)
-    encoder = LSTMEncoder(task.source_dictionary, 4, 5, dropout_in=0, dropout_out=0)
-    return LSTMModel(encoder, LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5))
-
-
-def stock_transformer(task):
-    torch.manual_seed(1)
-    cfg = TransformerConfig(dropout=0.0, max_source_positions=20, max_target_positions=20)
-    for side in (cfg.encoder, cfg.decoder):
-        side.embed_dim, side.ffn_embed_dim, side.layers, side.attention_heads = 8, 8, 1, 2
-    cfg.decoder.input_dim = cfg.decoder.output_dim = 8
-    return TransformerModelBase.build_model(cfg, task)
 
 
 def without_dropout(model):

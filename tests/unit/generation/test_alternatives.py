@@ -5,28 +5,21 @@ from argparse import Namespace
 
 import pytest
 import torch
-from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
-from fairseq.models.transformer import TransformerConfig, TransformerModelBase
-from fairseq.ngram_repeat_block import NGramRepeatBlock
 from fairseq.sequence_generator import SequenceGenerator
 from fairseq.token_generation_constraints import pack_constraints
 
 from helpers.literal_scores import literal_coverage_penalty, literal_repeating_words
 from helpers.literal_search import LiteralSearch
-from helpers.toy import generate, toy_batch, toy_model, toy_sources, toy_task, words_of
+from helpers.toy import generate, stock_lstm, stock_transformer, toy_batch, toy_model, toy_sources, toy_task, words_of
 from wfe_plugin.generation.generator import WFESequenceGenerator
 
 WORDS = 8
 EOS = 2
 INF = float("inf")
 EACH = [
-    dict(no_repeat_ngram_size=2),
     dict(no_repeat_ngram_size=2, ignore_when_blocking="w0 w3"),
     dict(word_cap=1),
-    dict(word_cap=2),
-    dict(repetition_penalty=1.7),
-    dict(frequency_penalty=0.8),
-    dict(presence_penalty=1.2),
+    dict(repetition_penalty=1.7, frequency_penalty=0.8),
     dict(
         no_repeat_ngram_size=3,
         word_cap=3,
@@ -100,69 +93,6 @@ def test_scores_and_greedy_outputs_are_those_of_literal_loops(decoding, options)
                 assert h["score"].item() == pytest.approx(literal.score(words_of(h, EOS)), rel=1e-4, abs=1e-3)
         changed += texts(found) != plain
     assert changed or decoding == "full"  # where there may be nothing to change
-
-
-@pytest.mark.parametrize("decoding", ["off", "full", "strict", "bound", "gate", "oracle"])
-@pytest.mark.parametrize("search", [{}, dict(sampling=True, sampling_topp=0.9), dict(sampling=True)])
-def test_every_search_and_mode_keeps_to_the_cap(decoding, search):
-    task = toy_task(WORDS, wfe_decoding=decoding)
-    for cap in (1, 2):
-        model = fluent_model(task, 3)
-        sources = toy_sources(4, WORDS, 3)
-        batch = toy_batch(task, sources, [[4, 4, 4, 5, 5, 5, 5]] * 4)
-        torch.manual_seed(0)
-        found = generate(task, [model], batch, word_cap=cap, max_len_b=40, **search, **RANKING)
-        for hypotheses in texts(found):
-            assert hypotheses
-            assert all(words.count(w) <= cap for words in hypotheses for w in words)
-
-
-def test_a_cap_of_one_is_blocking_of_single_words():
-    task = toy_task(WORDS, wfe_decoding="off")
-    model = fluent_model(task, 1)
-    batch = toy_batch(task, toy_sources(5, WORDS, 1))
-    capped = texts(generate(task, [model], batch, word_cap=1))
-    assert capped == texts(generate(task, [model], batch, no_repeat_ngram_size=1))
-    assert capped != texts(generate(task, [model], batch))
-
-
-def test_blocking_works_where_that_of_fairseq_does_not():
-    """The same search with fairseq's blocker, and with ours."""
-    task = toy_task(WORDS, wfe_decoding="off")
-    stock_repeats = 0
-    for seed in range(3):
-        model = fluent_model(task, seed)
-        batch = toy_batch(task, toy_sources(4, WORDS, seed))
-        stock = SequenceGenerator([model], task.target_dictionary, beam_size=4, max_len_b=12)
-        stock.repeat_ngram_blocker = NGramRepeatBlock(2, use_extension=False)
-        for hypotheses in stock.generate([model], batch):
-            stock_repeats += repeats(words_of(hypotheses[0], EOS), 2)
-        options = dict(no_repeat_ngram_size=2, max_len_b=12, unnormalized=False)
-        for hypotheses in texts(generate(task, [model], batch, **options)):
-            assert not any(repeats(words, 2) for words in hypotheses)
-    assert stock_repeats > 0
-
-
-def repeats(words, n):
-    grams = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
-    return len(grams) != len(set(grams))
-
-
-def test_ignored_words_may_repeat():
-    task = toy_task(WORDS, wfe_decoding="off")
-    batch = toy_batch(task, toy_sources(4, WORDS, 1))
-    names = [f"w{number}" for number in range(WORDS)]
-    model = fluent_model(task, 1)
-    options = dict(no_repeat_ngram_size=1, unkpen=100.0)
-    freely = texts(generate(task, [model], batch, unkpen=100.0))
-    everything = generate(task, [model], batch, ignore_when_blocking=" ".join(names), **options)
-    assert texts(everything) == freely
-    repeated = {word for (words, *_) in freely for word in words if words.count(word) > 1}
-    may, must_not = sorted(repeated)[:1], sorted(repeated)[1:]
-    found = texts(generate(task, [model], batch, ignore_when_blocking=f" w{may[0] - 4}  ", **options))
-    best = [words for words, *_ in found]
-    assert any(words.count(may[0]) > 1 for words in best)
-    assert not any(words.count(word) > 1 for words in best for word in must_not)
 
 
 class TestCapWithTheUsersWishes:
@@ -274,35 +204,10 @@ class TestRanking:
         model.decoder.make_generation_fast_(need_attn=False)
         assert texts(generate(task, [model], batch, **RANKING)) == expected
 
-    def test_ensembles(self):
-        task = toy_task(WORDS)
-        models = [toy_model(task, 1), toy_model(task, 1)]
-        batch = toy_batch(task, toy_sources(3, WORDS, 1))
-        together = generate(task, models, batch, **RANKING)
-        alone = generate(task, models[:1], batch, **RANKING)
-        for ours, theirs in zip(together, alone):
-            assert [h["score"].item() for h in ours] == pytest.approx([h["score"].item() for h in theirs], abs=1e-4)
-
     def test_attention_is_needed(self):
         task = toy_task(WORDS, wfe_decoding="off")
         with pytest.raises(ValueError, match="--coverage-penalty.*the model has none"):
             task.build_generator([stock_lstm(task, attention=False)], Namespace(coverage_penalty=0.2))
-
-
-def stock_lstm(task, attention=True):
-    torch.manual_seed(0)
-    encoder = LSTMEncoder(task.source_dictionary, 4, 5)
-    decoder = LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5, attention=attention)
-    return LSTMModel(encoder, decoder).eval()
-
-
-def stock_transformer(task):
-    torch.manual_seed(0)
-    config = TransformerConfig()
-    for part in (config.encoder, config.decoder):
-        part.embed_dim, part.ffn_embed_dim, part.layers, part.attention_heads = 8, 8, 1, 2
-    config.decoder.input_dim = config.decoder.output_dim = 8
-    return TransformerModelBase.build_model(config, task).eval()
 
 
 @pytest.mark.parametrize("build", [stock_lstm, stock_transformer])

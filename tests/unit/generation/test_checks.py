@@ -1,4 +1,4 @@
-"""Which options of decoding are refused, with a search and alone."""
+"""Options of decoding that do not go together. (Values alone: test_options.py.)"""
 
 from argparse import Namespace
 
@@ -7,7 +7,6 @@ import pytest
 from helpers.toy import toy_model, toy_task
 from wfe_plugin.errors import UserError
 
-NAN, INF = float("nan"), float("inf")
 REFERENCES = dict(score_reference=True)
 
 
@@ -15,14 +14,6 @@ REFERENCES = dict(score_reference=True)
 @pytest.mark.parametrize(
     "options, message",
     [
-        (dict(word_cap=-1), "--word-cap is -1; it must be 0 or more"),
-        (dict(repetition_penalty=0.9), "--repetition-penalty is 0.9; it must be from 1"),
-        (dict(repetition_penalty=NAN), "--repetition-penalty is nan"),
-        (dict(frequency_penalty=-0.1), "--frequency-penalty is -0.1; it must be from 0"),
-        (dict(frequency_penalty=INF), "--frequency-penalty is inf"),
-        (dict(presence_penalty=-0.1), "--presence-penalty"),
-        (dict(coverage_penalty=-0.2), "--coverage-penalty"),
-        (dict(gnmt_length_penalty=-1.0), "--gnmt-length-penalty"),
         (dict(no_repeat_ngram_size=31, max_len_b=30), "31 is larger than .* --max-len-b 30"),
         (dict(ignore_when_blocking="w1"), "give --no-repeat-ngram-size"),
         (
@@ -47,7 +38,9 @@ def test_with_and_without_an_estimate(options, message, decoding):
         ({**REFERENCES, "print_alignment": "hard"}, "--print-alignment"),
         (dict(match_source_len=True), "--match-source-len"),
         (dict(prefix_allowed_tokens_fn=lambda *_: [4]), "prefix_allowed_tokens_fn"),
-        (dict(wfe_decoding="hard"), "full, strict, bound, gate, oracle, off"),
+        (dict(min_len=9, max_len_b=8), "--min-len 9.*--max-len-b 8"),
+        (dict(wfe_shortlist=5, **REFERENCES), "--score-reference"),
+        (dict(wfe_shortlist=5, constraints="ordered"), "--constraints"),
     ],
 )
 def test_under_the_bound(options, message):

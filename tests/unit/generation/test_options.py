@@ -155,9 +155,12 @@ def test_every_score_and_greedy_output_is_that_of_figure_1(decoding, options):
         assert best["tokens"].tolist() == expected.words
 
 
-@pytest.mark.parametrize("options", [WEIGHTS[0], dict(word_reward=0.5)])
-def test_scores_of_references(options):
-    task = toy_task(WORDS)
+@pytest.mark.parametrize(
+    "decoding, options",
+    [("full", {}), ("bound", {}), ("gate", {}), ("full", WEIGHTS[0]), ("full", dict(word_reward=0.5))],
+)
+def test_references_are_scored_as_by_the_search(decoding, options):
+    task = toy_task(WORDS, wfe_decoding=decoding)
     model = weighted_model(task, 2)
     sources = toy_sources(4, WORDS, 2)
     found = generate(task, [model], toy_batch(task, sources), unnormalized=False, **options)

@@ -239,18 +239,3 @@ def test_a_decoder_without_its_own_output_layer_is_refused():
     decoder.fc_out = torch.nn.Linear(3, 4)
     with pytest.raises(ValueError, match="--wfe-shortlist"):
         output_layer_name(decoder)
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (dict(wfe_shortlist=-1), "--wfe-shortlist is -1"),
-        (dict(wfe_shortlist=5, wfe_decoding="off"), "--wfe-decoding off"),
-        (dict(wfe_shortlist=5, score_reference=True), "--score-reference"),
-        (dict(wfe_shortlist=5, constraints="ordered"), "--constraints"),
-    ],
-)
-def test_what_cannot_work_is_refused(options, message):
-    task = toy_task(WORDS)
-    with pytest.raises(ValueError, match=message):
-        task.build_generator([toy_model(task)], Namespace(beam=2, **options))

@@ -12,6 +12,7 @@ from wfe_plugin.method.estimator import (
     max_and_min_over_time,
     sum_over_time,
 )
+from wfe_plugin.method.loss import wfe_loss
 
 
 def matrix_times(matrix, vector):
@@ -158,3 +159,20 @@ class TestBaseRates:
         head.count_base_rates([torch.tensor([1])] * 4001)
         expected = head.log_base_rate()
         assert torch.equal(head.half().log_base_rate(), expected)
+
+
+def test_gradient_of_estimator_and_loss():
+    """To every weight and to the encoder's states, with padding."""
+    torch.manual_seed(0)
+    head = WordFrequencyEstimator(state_size=3, vocabulary_size=4).double()
+    states = torch.randn(5, 2, 3, dtype=torch.float64, requires_grad=True)
+    padding = torch.zeros(5, 2, dtype=torch.bool)
+    padding[3:, 1] = True
+    a_star = torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
+    names, weights = zip(*head.named_parameters())
+
+    def loss(states, *weights):
+        estimate = torch.func.functional_call(head, dict(zip(names, weights)), (states, padding))
+        return wfe_loss(estimate.a_hat, a_star)
+
+    assert torch.autograd.gradcheck(loss, (states, *weights))

@@ -121,22 +121,6 @@ def test_words_that_both_dictionaries_have():
 
 
 class TestModel:
-    @pytest.mark.parametrize("estimator", ["copying"])
-    def test_a_sentence_is_estimated_alone_as_in_its_batch(self, estimator):
-        task = toy_task(8)
-        model = toy_model(task, wfe_estimator=estimator)
-        batch = toy_batch(task, toy_sources(4, 8))["net_input"]
-
-        def estimate(tokens, lengths):
-            return model.estimate_frequencies(model.encoder(tokens, lengths), tokens)
-
-        together = estimate(batch["src_tokens"], batch["src_lengths"])
-        for row, length in enumerate(batch["src_lengths"].tolist()):
-            tokens = batch["src_tokens"][row]
-            alone = estimate(tokens[tokens != PAD].unsqueeze(0), torch.tensor([length]))
-            assert torch.allclose(alone.g[0], together.g[row], atol=1e-4)
-            assert torch.allclose(alone.r[0], together.r[row], atol=1e-4)
-
     def test_the_criterion_knows_which_loss_belongs_to_it(self):
         task = toy_task(8)
         model = toy_model(task, wfe_estimator="copying")
@@ -149,22 +133,6 @@ class TestModel:
             expected += sum(literal_loss(r[w].item(), g[w].item(), words.count(w)) for w in range(len(g)))
         assert logged["wfe_loss"].item() == pytest.approx(expected, rel=1e-3)
 
-    def test_added_to_a_model_it_leaves_the_rest_alone(self):
-        task = toy_task(8)
-        plain = toy_model(task, without_wfe=True)
-        model = toy_model(task, seed=1, wfe_estimator="copying", wfe_only=True)
-        head = {name: value.clone() for name, value in model.wfe_head.state_dict().items()}
-        model.load_state_dict(plain.state_dict(), strict=True)
-        for name, value in model.wfe_head.state_dict().items():
-            assert torch.equal(value, head[name])
-        batch = toy_batch(task, toy_sources(4, 8), toy_sources(4, 8, seed=1))
-        loss, _, _ = NLLWithWFECriterion(task)(model.train(), batch)
-        loss.backward()
-        for name, parameter in model.named_parameters():
-            assert (parameter.grad is not None) == name.startswith("wfe_head."), name
-            if name in plain.state_dict():
-                assert torch.equal(parameter, plain.state_dict()[name])
-
     def test_the_model_below_has_no_dropout(self):
         """The estimate would learn from other states than it decodes with."""
         task = toy_task(8)
@@ -175,23 +143,3 @@ class TestModel:
         training = model.train()(**batch["net_input"])[1]["wfe"].whole()
         assert model.wfe_head.training
         torch.testing.assert_close(decoding.g, training.g)
-
-    def test_nothing_but_the_head_may_be_missing(self):
-        task = toy_task(8)
-        state = toy_model(task, without_wfe=True).state_dict()
-        with pytest.raises(RuntimeError, match="wfe_head"):
-            toy_model(task).load_state_dict(dict(state), strict=True)
-        del state["decoder.fc_out.weight"]
-        with pytest.raises(RuntimeError, match="decoder.fc_out.weight"):
-            toy_model(task, wfe_only=True).load_state_dict(state, strict=True)
-
-    def test_an_untrained_model_is_nothing_to_add_to(self):
-        task = toy_task(8)
-        model = toy_model(task, wfe_only=True).train()
-        batch = toy_batch(task, toy_sources(4, 8), toy_sources(4, 8, seed=1))
-        with pytest.raises(ValueError, match="--finetune-from-model"):
-            NLLWithWFECriterion(task)(model, batch)
-
-    def test_nothing_to_train_is_refused(self):
-        with pytest.raises(ValueError, match="--without-wfe and --wfe-only"):
-            toy_model(toy_task(8), without_wfe=True, wfe_only=True)

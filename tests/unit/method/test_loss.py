@@ -56,33 +56,22 @@ def test_loss_against_literal_loops(words, c1, c2, epsilon, b):
     assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-@given(st.floats(-0.25, 0.25, width=32), st.integers(0, 5))
-def test_no_loss_within_the_margin(error, truth):
-    a_hat = torch.tensor([[max(0.0, truth + error)]])
-    assert wfe_loss(a_hat, torch.tensor([[float(truth)]])).item() == pytest.approx(0, abs=1e-6)
-
-
-def test_gradients_against_numerical_ones():
+@pytest.mark.parametrize("power", [1.5, 2.0, 3.0])
+def test_gradient(power):
+    """Against numerical ones in float64. There are kinks at ±ε for b = 1 only."""
     torch.manual_seed(0)
-    a_star = torch.randint(0, 3, (2, 5)).double()
-    a_hat = (3 * torch.rand(2, 5, dtype=torch.double)).requires_grad_()
-    loss = wfe_loss(a_hat, a_star).sum()
-    (gradient,) = torch.autograd.grad(loss, a_hat)
-    step = 1e-3
-    for sentence in range(2):
-        for word in range(5):
-            below, above = a_hat.detach().clone(), a_hat.detach().clone()
-            below[sentence, word] -= step
-            above[sentence, word] += step
-            slope = (
-                literal_loss(above[sentence].tolist(), a_star[sentence].tolist())
-                - literal_loss(below[sentence].tolist(), a_star[sentence].tolist())
-            ) / (2 * step)
-            assert gradient[sentence, word].item() == pytest.approx(slope, abs=2e-3)
+    a_hat = (2 * torch.rand(3, 7, dtype=torch.float64)).requires_grad_()
+    a_star = torch.randint(0, 3, (3, 7)).double()
+    assert torch.autograd.gradcheck(lambda a: wfe_loss(a, a_star, 0.2, 1.0, 0.25, power), (a_hat,))
 
 
-def test_no_overflow_at_the_papers_vocabulary():
-    a_hat = torch.full((2, 68_887), 10.0, dtype=torch.float16)
+@pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16])
+def test_half_precision_at_the_papers_vocabulary(precision):
+    """Estimates of ten for every word, whose squares sum to far beyond what float16 can hold."""
+    a_hat = torch.full((2, 68_887), 10.0, dtype=precision, requires_grad=True)
     loss = wfe_loss(a_hat, torch.zeros(2, 68_887))
     assert loss.dtype == torch.float32
     assert loss.tolist() == pytest.approx([0.2 * 9.75**2 * 68_887] * 2, rel=1e-3)
+    loss.sum().backward()
+    expected = torch.full((2, 68_887), 0.2 * 2 * 9.75)
+    assert torch.allclose(a_hat.grad.float(), expected, rtol=1e-2)

@@ -6,11 +6,10 @@ import pytest
 import torch
 from fairseq.criterions.adaptive_loss import AdaptiveLoss
 from fairseq.logging import metrics
-from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 
-from helpers.families import each_family, toy_of
+from helpers.families import FAMILIES, each_family, toy_of
 from helpers.literal_search import LiteralSearch
-from helpers.toy import toy_batch, toy_model, toy_sources, toy_task
+from helpers.toy import stock_lstm, toy_batch, toy_model, toy_sources, toy_task
 from wfe_plugin.criterions.mrt import MRTCriterion
 from wfe_plugin.criterions.nll_unlikelihood import NLLWithUnlikelihoodCriterion
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion, log_probs
@@ -70,22 +69,12 @@ def test_average_over_tokens():
     assert size == 9
 
 
-def test_model_without_head_gets_plain_nll():
+@pytest.mark.parametrize("build", [lambda task: toy_model(task, without_wfe=True), stock_lstm])
+def test_models_without_head_get_plain_nll(build):
     task = toy_task(WORDS)
-    batch = toy_batch(task, SOURCES, TARGETS)
-    loss, _, log = criterion_of(task)(toy_model(task, without_wfe=True), batch)
+    loss, _, log = criterion_of(task)(build(task), toy_batch(task, SOURCES, TARGETS))
     assert loss.item() == log["nll_loss"].item()
     assert "wfe_loss" not in log
-
-
-def test_other_models_of_fairseq_get_plain_nll():
-    """The stock `lstm` knows nothing of WFE."""
-    task = toy_task(WORDS)
-    encoder = LSTMEncoder(task.source_dictionary, 4, 5)
-    decoder = LSTMDecoder(task.target_dictionary, 4, 5, 5, encoder_output_units=5)
-    batch = toy_batch(task, SOURCES, TARGETS)
-    loss, _, log = criterion_of(task)(LSTMModel(encoder, decoder), batch)
-    assert loss.item() == log["nll_loss"].item()
 
 
 def test_label_smoothing_changes_the_loss_and_not_the_nll():
@@ -139,8 +128,9 @@ def test_two_workers_log_and_learn_what_one_would():
     assert criterion.logging_outputs_can_be_summed()
 
 
-@each_family
-@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+@pytest.mark.parametrize(
+    "family, estimator", [*((family, "paper") for family in FAMILIES), *(("lstm", name) for name in ESTIMATORS)]
+)
 def test_loss_is_finite_in_bfloat16_autocast_at_the_papers_vocabulary(family, estimator):
     task = toy_task(68_883)
     model = toy_of(family, task, weight_scale=0.1, wfe_estimator=estimator).train()
