@@ -1,20 +1,17 @@
 """examples/huggingface: an estimate trained, and articles summarized, with both kinds of models."""
 
-import importlib.util
-
 import pytest
 
 pytest.importorskip("transformers")
 
 from helpers import ROOT
+from helpers.scripts import module_of
 from helpers.tiny_hf import BOS, PAD, UNK, tiny_bart, tiny_gpt2, tiny_tokenizer
 from wfe_plugin.cli import hf_train
 from wfe_plugin.huggingface import FrequencyHead
 from wfe_plugin.huggingface.train import load_model
 
-spec = importlib.util.spec_from_file_location("summarize", ROOT / "examples" / "huggingface" / "summarize.py")
-example = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(example)
+example = module_of(ROOT / "examples" / "huggingface" / "summarize.py")
 
 TEMPLATE = {"bart": "", "gpt2": "w7 {source} w6"}
 

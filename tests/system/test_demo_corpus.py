@@ -1,36 +1,21 @@
 """The demo corpus: what make_corpus.py promises about its files and its headlines."""
 
-import importlib.util
-import random
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
 
 from helpers import ROOT
+from helpers.scripts import module_of, run_script
 
 SCRIPT = ROOT / "examples" / "demo" / "make_corpus.py"
 SIZES = {"train": 4000, "valid": 300, "test": 300}
+maker = module_of(SCRIPT)
 FUNCTION_WORDS = set(", : and as after for from in of on over the to with".split())
 
 
 @pytest.fixture(scope="module")
-def maker():
-    """The script as a module (it lies outside the package)."""
-    spec = importlib.util.spec_from_file_location("make_corpus", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def corpus(maker):
+def corpus():
     return maker.make_corpus(1, SIZES)
-
-
-def run(*args):
-    return subprocess.run([sys.executable, str(SCRIPT), *map(str, args)], capture_output=True, text=True)
 
 
 def repeats(headline):
@@ -45,7 +30,7 @@ def words(pairs, column):
 
 def test_same_seed_same_files(tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        done = run("--out", tmp_path / name, "--seed", seed, "--train", 500, "--valid", 20, "--test", 30)
+        done = run_script(SCRIPT, "--out", tmp_path / name, "--seed", seed, "--train", 500, "--valid", 20, "--test", 30)
         assert done.returncode == 0, done.stderr
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert files == sorted(f"{s}.{side}" for s in SIZES for side in ("article", "title"))  # no temporary files left
@@ -53,14 +38,7 @@ def test_same_seed_same_files(tmp_path):
         text = (tmp_path / "a" / name).read_bytes()
         assert text == (tmp_path / "b" / name).read_bytes()
         assert text != (tmp_path / "c" / name).read_bytes()
-
-
-def test_lines_match_the_sizes_asked_for(tmp_path):
-    assert run("--out", tmp_path, "--train", 500, "--valid", 20, "--test", 30).returncode == 0
-    for split, size in (("train", 500), ("valid", 20), ("test", 30)):
-        for side in ("article", "title"):
-            lines = (tmp_path / f"{split}.{side}").read_text().split("\n")
-            assert lines.pop() == "" and len(lines) == size and all(lines)
+        assert text.count(b"\n") == {"train": 500, "valid": 20, "test": 30}[name.split(".")[0]]
 
 
 def test_text_is_lower_case_and_fully_expanded(corpus):
@@ -90,7 +68,7 @@ def test_heldout_words_are_known(corpus):
             assert words(corpus[split], column) <= words(corpus["train"], column)
 
 
-def test_heldout_events_have_a_new_cast(maker, corpus):
+def test_heldout_events_have_a_new_cast(corpus):
     """No held-out headline names exactly the people, firms or places of a training headline of its event."""
     names = {forms[1] for kind in maker.SIDES for forms in maker.LEXICON[kind]}
     mask = lambda title: tuple("*" if word in names else word for word in title.split())  # noqa: E731
@@ -105,53 +83,25 @@ def test_one_headline_in_ten_repeats_a_word(corpus):
     assert 0.05 <= shares["test"] <= 0.15
 
 
-def test_names_in_a_headline_come_from_the_article(maker, corpus):
-    """Countries may appear as adjectives there; all other names appear as they are."""
-    adjectives = {name: adjective for name, _, adjective in maker.LEXICON["c"]}
-    names = {forms[1] for kind in maker.SIDES for forms in maker.LEXICON[kind]}
-    for article, title in corpus["train"]:
-        source = set(article.split())
-        for word in names.intersection(title.split()):
-            assert word in source or adjectives.get(word) in source, (word, article, title)
-
-
-def test_a_name_repeated_in_a_headline_is_repeated_in_the_article(maker, corpus):
-    """So a frequency estimator can tell from the article that the name is due twice."""
+def test_names_in_a_headline_are_as_often_in_the_article(corpus):
+    """So a frequency estimator can tell from the article that a name is due twice; countries may be adjectives there."""
     adjectives = {name: adjective for name, _, adjective in maker.LEXICON["c"]}
     names = {forms[1] for kind in maker.SIDES for forms in maker.LEXICON[kind]}
     for article, title in corpus["train"]:
         source, target = Counter(article.split()), Counter(title.split())
         for word in names.intersection(target):
-            if target[word] > 1:
-                assert source[word] + source[adjectives.get(word)] > 1, (word, article, title)
+            found = source[word] + source[adjectives.get(word)]
+            assert found >= min(target[word], 2), (word, article, title)
 
 
-def test_every_twist_repeats_a_content_word(maker):
-    for seed, (_, rules) in enumerate(maker.GRAMMAR):
-        assert rules["t"] and len(rules["a"]) > 1 and len(rules["h"]) > 1
-        for twist in rules["t"]:
-            assert repeats(maker.Story(random.Random(seed)).write(twist.split(" => ")[1], headline=True)), twist
-
-
-def test_target_vocabulary_size(maker):
-    pairs = maker.make_corpus(1, {"train": 16000, "valid": 1, "test": 1})["train"]
-    assert 1500 <= len(words(pairs, 1)) <= 3000
-
-
-@pytest.mark.parametrize("size", ["0", "-5", "many", "1.5", ""])
+@pytest.mark.parametrize("size", ["0", "many", ""])
 def test_bad_sizes_are_refused(tmp_path, size):
-    done = run("--out", tmp_path / "out", f"--train={size}")
+    done = run_script(SCRIPT, "--out", tmp_path / "out", f"--train={size}")
     assert done.returncode == 2 and "--train" in done.stderr and "not a number of pairs" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_too_small_a_training_set_is_refused(tmp_path):
-    done = run("--out", tmp_path / "out", "--train", 3, "--valid", 5, "--test", 5)
+    done = run_script(SCRIPT, "--out", tmp_path / "out", "--train", 3, "--valid", 5, "--test", 5)
     assert done.returncode == 1 and "too small" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_out_that_is_a_file_is_refused(tmp_path):
-    (tmp_path / "out").write_text("")
-    done = run("--out", tmp_path / "out", "--train", 500, "--valid", 5, "--test", 5)
-    assert done.returncode == 1 and "error" in done.stderr and "Traceback" not in done.stderr

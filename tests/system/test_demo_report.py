@@ -1,20 +1,9 @@
 """The demo's comparison: what it counts, and which examples it shows."""
 
-import importlib.util
-
-import pytest
-
 from helpers import ROOT
+from helpers.scripts import module_of
 
-
-@pytest.fixture(scope="module")
-def report():
-    spec = importlib.util.spec_from_file_location("demo_report", ROOT / "examples" / "demo" / "report.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
+report = module_of(ROOT / "examples" / "demo" / "report.py")
 ARTICLES = ["rome sentenced two men in court", "flood hits nagoya", "strike ends in oslo"]
 REFERENCES = ["rome court jails two", "nagoya flood", "oslo strike ends"]
 SYSTEMS = {
@@ -23,13 +12,13 @@ SYSTEMS = {
 }
 
 
-def test_examples_are_those_where_the_default_keeps_to_the_article(report):
+def test_examples_are_those_where_the_default_keeps_to_the_article():
     """The second names a city of its own; the third baseline repeats no content word."""
     assert report.choose(SYSTEMS, REFERENCES, ARTICLES) == [0]
     assert report.choose(dict(reversed(SYSTEMS.items())), REFERENCES, ARTICLES) == []
 
 
-def test_table(report):
+def test_table():
     lines = report.table(SYSTEMS, REFERENCES, ARTICLES).splitlines()
     rows = {line.split()[0]: line.replace(" %", "%").split()[1:] for line in lines[1:4]}
     assert rows["EncDec"][3:] == ["100.0%", "66.7%", "3.3"]

@@ -1,25 +1,18 @@
 """examples/gigaword on a miniature of its layout, and the table that it prints."""
 
-import importlib.util
 import json
 import random
 import subprocess
-import sys
 
 import pytest
 
 from helpers import ROOT
+from helpers.scripts import module_of, run_script
 from helpers.tiny_training import TINY, script_environment
 
 EXAMPLE = ROOT / "examples" / "gigaword"
+table = module_of(EXAMPLE / "table.py")
 WORDS = "china japan bank ## shares rise UNK fall after talks".split()
-
-
-def load_table():
-    spec = importlib.util.spec_from_file_location("table", EXAMPLE / "table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def write(path, lines):
@@ -57,7 +50,7 @@ def test_from_text_to_table(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     out = tmp_path / "the out"
     for name, count, references in (("gigaword", 7, 1), ("duc2004", 5, 4)):
-        for system in load_table().SYSTEMS:
+        for system in table.SYSTEMS:
             directory = out / name / f"{system}-2"
             assert len((directory / "summaries.txt").read_text().splitlines()) == count
             scores = json.loads((directory / "scores.json").read_text())
@@ -67,10 +60,10 @@ def test_from_text_to_table(tmp_path):
     results = (out / "results.txt").read_text()
     assert results in done.stdout
     rows = [line[:22].rstrip() for line in results.splitlines()[2:]]
-    assert rows == [*load_table().SYSTEMS.values(), "gain, EncDec+WFE", "gain, WFE votes"]
+    assert rows == [*table.SYSTEMS.values(), "gain, EncDec+WFE", "gain, WFE votes"]
 
 
-def write_scores(directory, table):
+def write_scores(directory):
     """The paper's, and one more each."""
     for system, beam in ((system, beam) for system in table.SYSTEMS for beam in (1, 5, 10)):
         values = table.PAPER.get((system, beam), (20.0,) * 6)
@@ -81,8 +74,7 @@ def write_scores(directory, table):
 
 
 def test_the_table_sets_ours_beside_the_papers(tmp_path):
-    table = load_table()
-    write_scores(tmp_path, table)
+    write_scores(tmp_path)
     rows = [line.split() for line in table.as_table(table.read_scores(tmp_path, [1, 5, 10])).splitlines()]
     assert ["EncDec", "5", "30.52", "10.45", "26.80", "35.27", "17.68", "33.14"] in rows
     assert ["paper", "29.52", "9.45", "25.80", "34.27", "16.68", "32.14"] in rows
@@ -92,7 +84,7 @@ def test_the_table_sets_ours_beside_the_papers(tmp_path):
 
 def test_the_readme_has_the_papers_numbers():
     readme = (EXAMPLE / "README.md").read_text()
-    for values in load_table().PAPER.values():
+    for values in table.PAPER.values():
         assert " | ".join(f"{value:.2f}" for value in values) in readme
 
 
@@ -113,28 +105,10 @@ def test_missing_text(tmp_path, change, message):
     assert not (tmp_path / "the out").exists()
 
 
-def test_wrong_options():
-    done = subprocess.run([str(EXAMPLE / "run.sh"), "--txt"], capture_output=True, text=True)
-    assert done.returncode == 2 and "unknown option --txt" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "beams, message", [("", "--beams is empty"), ("1 five", "--beams: 'five' is not a whole number")]
-)
-def test_wrong_beams(tmp_path, beams, message):
-    done = run(tmp_path, "--beams", beams)
-    assert done.returncode == 2 and message in done.stderr
-
-
-def run_table(*arguments):
-    command = [sys.executable, str(EXAMPLE / "table.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
 def test_what_other_runs_have_left_is_not_in_the_table(tmp_path):
-    write_scores(tmp_path, load_table())
+    write_scores(tmp_path)
     (tmp_path / "duc2004" / "wfe-5").rename(tmp_path / "duc2004" / "old-wfe-5")
-    done = run_table(tmp_path, 1, 10)
+    done = run_script(EXAMPLE / "table.py", tmp_path, 1, 10)
     assert done.returncode == 0, done.stderr
     gains = [line.split()[1:3] for line in done.stdout.splitlines() if line.startswith("gain, EncDec+WFE")]
     assert gains == [["EncDec+WFE", "1"], ["EncDec+WFE", "10"]]
@@ -142,13 +116,13 @@ def test_what_other_runs_have_left_is_not_in_the_table(tmp_path):
 
 def test_scores_that_are_missing_or_damaged(tmp_path):
     path = tmp_path / "duc2004" / "encdec-5" / "scores.json"
-    done = run_table(tmp_path, 5)
+    done = run_script(EXAMPLE / "table.py", tmp_path, 5)
     assert (done.returncode, done.stderr) == (1, f"table.py: {path}: No such file or directory; run.sh makes it\n")
-    write_scores(tmp_path, load_table())
+    write_scores(tmp_path)
     for content in ("{", "[]", '{"headline": "f1", "systems": []}'):
         path.write_text(content)
-        done = run_table(tmp_path, 5)
+        done = run_script(EXAMPLE / "table.py", tmp_path, 5)
         assert done.returncode == 1
         assert done.stderr == f"table.py: {path}: no scores of wfe-generate; remove it, and run.sh makes it again\n"
-    done = run_table()
+    done = run_script(EXAMPLE / "table.py")
     assert done.returncode == 2 and "usage: table.py" in done.stderr and "Traceback" not in done.stderr

@@ -1,41 +1,19 @@
 """examples/opennmt: what goes into OpenNMT-py and what comes out of it. OpenNMT-py itself is not run."""
 
-import importlib.util
 import json
-import subprocess
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from helpers import ROOT
+from helpers.scripts import module_of
 from wfe_plugin.experiment.sections import parse
 
 FOLDER = ROOT / "examples" / "opennmt"
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"opennmt_{name}", FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-exchange, onmt = load("exchange"), load("run_onmt")
-
-
-def test_script_is_valid_and_explains_itself():
-    subprocess.run(["bash", "-n", FOLDER / "run.sh"], check=True)
-    shown = subprocess.run([FOLDER / "run.sh", "--help"], check=True, capture_output=True, text=True).stdout
-    assert "--stories DIR" in shown
-
-
-@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--epochs"], ["--beams", "5"]])
-def test_script_refuses_bad_options(arguments, tmp_path):
-    run = subprocess.run([FOLDER / "run.sh", *arguments], cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 2
-    assert arguments[0] in run.stderr
-    assert not list(tmp_path.iterdir())
+exchange, onmt = (module_of(FOLDER / f"{name}.py") for name in ("exchange", "run_onmt"))
 
 
 def test_configuration_names_the_files_that_the_script_writes():

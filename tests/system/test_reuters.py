@@ -1,20 +1,16 @@
 """examples/reuters21578/prepare.py on stories that we wrote, in the layout of the npm package."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from helpers import ROOT
+from helpers.scripts import module_of, run_script
 
 SCRIPT = ROOT / "examples" / "reuters21578" / "prepare.py"
-_spec = importlib.util.spec_from_file_location("reuters_prepare", SCRIPT)
-prepare = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(prepare)
+prepare = module_of(SCRIPT)
 
 END = "\n Reuter\n\x03"
 
@@ -159,9 +155,8 @@ def write_package(folder):
 def test_the_script_on_a_directory(tmp_path):
     write_package(tmp_path / "my stories")
     out = tmp_path / "out dir"
-    command = [sys.executable, str(SCRIPT), "--out", str(out), "--stories", str(tmp_path / "my stories")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("121 stories, ")
+    done = run_script(SCRIPT, "--out", out, "--stories", tmp_path / "my stories")
+    assert done.returncode == 0 and done.stdout.startswith("121 stories, ")
     files = sorted(path.name for path in out.iterdir())
     assert files == ["test.article", "test.title", "train.article", "train.title", "valid.article", "valid.title"]
     counts = {file: len((out / file).read_text().splitlines()) for file in files}
@@ -196,8 +191,7 @@ def test_a_directory_without_stories_is_refused(tmp_path):
 
 def test_unknown_topics_are_refused(tmp_path):
     write_package(tmp_path / "stories")
-    command = [sys.executable, str(SCRIPT), "--out", str(tmp_path / "out"), "--stories", str(tmp_path / "stories")]
-    done = subprocess.run([*command, "--unseen-topics", "grian"], capture_output=True, text=True)
+    done = run_script(SCRIPT, "--out", tmp_path / "out", "--stories", tmp_path / "stories", "--unseen-topics", "grian")
     assert done.returncode == 1 and done.stderr == "prepare: --unseen-topics grian: no story has this code\n"
 
 
@@ -205,8 +199,7 @@ def test_unknown_topics_are_refused(tmp_path):
 def test_too_few_stories_are_refused(tmp_path, stories, usable):
     (tmp_path / "reuters-000.json").write_text(json.dumps(stories))
     out = tmp_path / "out"
-    command = [sys.executable, str(SCRIPT), "--out", str(out), "--stories", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_script(SCRIPT, "--out", out, "--stories", tmp_path)
     assert done.returncode == 1 and not out.exists()
     assert f"prepare: {tmp_path}: {usable} usable stories of {len(stories)}, too few days for train text" in done.stderr
     assert "leave out --stories" in done.stderr
