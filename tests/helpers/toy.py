@@ -11,10 +11,7 @@ from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 
 from wfe_plugin.method.estimator import FrequencyEstimate
 from wfe_plugin.models.wfe_lstm import WFELSTMConfig, WFELSTMModel
-from wfe_plugin.tasks.summarization_wfe import (
-    SummarizationWFEConfig,
-    SummarizationWFETask,
-)
+from wfe_plugin.tasks.summarization_wfe import SummarizationWFEConfig, SummarizationWFETask
 
 FIRST_WORD = 4  # after fairseq's <s>, <pad>, </s> and <unk>
 
@@ -29,9 +26,7 @@ def toy_dictionary(words: int) -> Dictionary:
 def toy_task(words: int = 8, **config) -> SummarizationWFETask:
     dictionary = toy_dictionary(words)
     return SummarizationWFETask(
-        SummarizationWFEConfig(source_lang="article", target_lang="title", **config),
-        dictionary,
-        toy_dictionary(words),
+        SummarizationWFEConfig(source_lang="article", target_lang="title", **config), dictionary, toy_dictionary(words)
     )
 
 

@@ -54,6 +54,13 @@ def test_the_method_knows_neither_fairseq_nor_transformers():
             assert not {str(name).split(".")[0] for name in names} & {"fairseq", "transformers"}, path
 
 
+def test_no_test_imports_another():
+    for path in TESTS:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", None)]
+            assert not [name for name in names if (name or "").split(".")[-1].startswith("test_")], path
+
+
 def test_every_module_says_what_it_is():
     for path in FILES:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path

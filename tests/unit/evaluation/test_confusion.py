@@ -8,12 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfe_plugin.evaluation.confusion import (
-    FrequencyReport,
-    allowed_words,
-    confusion_matrix,
-    recall,
-)
+from wfe_plugin.evaluation.confusion import FrequencyReport, allowed_words, confusion_matrix, recall
 
 PAPER = np.array([[7014, 7064, 1784, 16, 4], [51, 95, 60, 0, 0], [2, 4, 1, 0, 0]])
 

@@ -1,21 +1,17 @@
 """ROUGE in Python: its parts against literal ones, and bad input."""
 
-import ast
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import wfe_plugin.evaluation
 from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import rouge_python
 from wfe_plugin.evaluation.rouge import rouge
 from wfe_plugin.evaluation.rouge_protocol import MEASURES
 from wfe_plugin.evaluation.stemmer import RougeStemmer, porter_stem
-from wfe_plugin.evaluation.text_files import read_lines, read_parallel
 
 
 def values(result, metric):
@@ -46,12 +42,7 @@ def test_porter_stems(word, stem):
 
 def test_exceptions_come_before_the_rules_and_short_words_before_both():
     stem = RougeStemmer({"geese": "goose", "ran": "run"})
-    assert [stem(word) for word in ("geese", "ran", "cats", "bus")] == [
-        "goose",
-        "ran",
-        "cat",
-        "bus",
-    ]
+    assert [stem(word) for word in ("geese", "ran", "cats", "bus")] == ["goose", "ran", "cat", "bus"]
 
 
 def literal_lcs(left, right):
@@ -131,52 +122,3 @@ def test_a_copy_of_the_reference_is_perfect(texts):
 def test_bad_arguments(arguments, message):
     with pytest.raises(UserError, match=message):
         rouge(*arguments)
-
-
-def test_files_are_read_line_by_line(tmp_path):
-    path = tmp_path / "lines.txt"
-    path.write_bytes("\ufefffirst\u2028still first\r\n\n caf\u00e9 ".encode())
-    assert read_lines(path) == ["first\u2028still first", "", " caf\u00e9 "]
-
-
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (None, "bad.txt: no such file"),
-        (b"", "bad.txt: is empty"),
-        (b"fine\ncaf\xe9\n", "bad.txt, line 2: not UTF-8 .byte 0xe9 at position 4.*iconv"),
-    ],
-)
-def test_bad_files(tmp_path, content, message):
-    path = tmp_path / "bad.txt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        read_lines(path)
-
-
-def test_a_directory_is_no_file(tmp_path):
-    with pytest.raises(UserError, match="is a directory"):
-        read_lines(tmp_path)
-
-
-@pytest.mark.parametrize("counts", [(3, 2), (2, 3)])
-def test_files_of_different_lengths(tmp_path, counts):
-    paths = [tmp_path / f"{count}.txt" for count in counts]
-    for path, count in zip(paths, counts):
-        path.write_text("line\n" * count)
-    expected = "2.txt has 2 lines but .*3.txt has 3: line 3 of .*3.txt has no partner"
-    with pytest.raises(UserError, match=expected):
-        read_parallel(paths)
-
-
-def test_evaluation_needs_neither_fairseq_nor_torch():
-    for path in Path(wfe_plugin.evaluation.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                modules = [node.module]
-            else:
-                continue
-            assert not {name.split(".")[0] for name in modules} & {"fairseq", "torch"}, path

@@ -20,13 +20,7 @@ EACH = [
     dict(no_repeat_ngram_size=2, ignore_when_blocking="w0 w3"),
     dict(word_cap=1),
     dict(repetition_penalty=1.7, frequency_penalty=0.8),
-    dict(
-        no_repeat_ngram_size=3,
-        word_cap=3,
-        repetition_penalty=1.2,
-        frequency_penalty=0.1,
-        presence_penalty=0.3,
-    ),
+    dict(no_repeat_ngram_size=3, word_cap=3, repetition_penalty=1.2, frequency_penalty=0.1, presence_penalty=0.3),
 ]
 RANKING = dict(coverage_penalty=0.5, gnmt_length_penalty=0.8)
 
@@ -164,8 +158,7 @@ class TestRanking:
 
     @pytest.mark.parametrize("decoding", ["off", "full"])
     @pytest.mark.parametrize(
-        "alpha, beta, lenpen",
-        [(None, 0.7, None), (None, 0.7, 1.3), (0.9, 0.0, None), (0.9, 0.4, 1.3), (0.0, 2.0, 1.0)],
+        "alpha, beta, lenpen", [(None, 0.7, None), (None, 0.7, 1.3), (0.9, 0.0, None), (0.9, 0.4, 1.3), (0.0, 2.0, 1.0)]
     )
     def test_against_literal_loops(self, decoding, alpha, beta, lenpen):
         """The same outputs as without, but with other scores and in their order."""

@@ -10,16 +10,7 @@ from fairseq.ngram_repeat_block import NGramRepeatBlock
 from fairseq.token_generation_constraints import pack_constraints
 
 from helpers.literal_search import LiteralSearch
-from helpers.toy import (
-    FIRST_WORD,
-    FixedEstimates,
-    generate,
-    toy_batch,
-    toy_model,
-    toy_sources,
-    toy_task,
-    words_of,
-)
+from helpers.toy import FIRST_WORD, FixedEstimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 
 WORDS = 8
 VOCABULARY = FIRST_WORD + WORDS

@@ -6,16 +6,7 @@ import pytest
 import torch
 
 from helpers.literal_search import LiteralSearch
-from helpers.toy import (
-    FIRST_WORD,
-    FixedEstimates,
-    generate,
-    toy_batch,
-    toy_model,
-    toy_sources,
-    toy_task,
-    words_of,
-)
+from helpers.toy import FIRST_WORD, FixedEstimates, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 
 WORDS = 8
 VOCABULARY = FIRST_WORD + WORDS

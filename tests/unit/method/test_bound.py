@@ -96,8 +96,7 @@ def test_a_word_can_be_generated_as_often_as_its_budget_rounded_up(r_hat, allowe
 
 
 @pytest.mark.parametrize(
-    "r_hat, g_hat, budget",
-    [(0.4, 0.5, 0.4), (1.0, 0.5, 1.0), (2.8, 0.25, 1.0), (2.0, 0.75, 1.5), (3.0, 0.5, 1.5)],
+    "r_hat, g_hat, budget", [(0.4, 0.5, 0.4), (1.0, 0.5, 1.0), (2.8, 0.25, 1.0), (2.0, 0.75, 1.5), (3.0, 0.5, 1.5)]
 )
 def test_strict_lets_a_word_come_again_only_as_far_as_its_estimated_frequency(r_hat, g_hat, budget):
     g = math.log(g_hat / (1 - g_hat))

@@ -20,14 +20,7 @@ def test_by_hand():
     assert length_penalty(torch.tensor([7.0]), 0.0).item() == 1.0
 
 
-@given(
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.integers(0, 3),
-    st.booleans(),
-    st.floats(0, 2),
-    st.integers(0, 1000),
-)
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 3), st.booleans(), st.floats(0, 2), st.integers(0, 1000))
 def test_against_literal_loops_wherever_the_padding_is(source, target, padding, on_the_left, beta, seed):
     generator = torch.Generator().manual_seed(seed)
     attention = torch.softmax(3 * torch.randn(target, source, generator=generator), dim=1)

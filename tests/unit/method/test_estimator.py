@@ -23,12 +23,7 @@ def literal_figure_2(head, states):
     """r and g of one sentence from its states, a list of lists, line by line."""
     w1r, w2r, w1g, w2g = (
         layer.weight.tolist()
-        for layer in (
-            head.frequency_hidden,
-            head.frequency_output,
-            head.occurrence_hidden,
-            head.occurrence_output,
-        )
+        for layer in (head.frequency_hidden, head.frequency_output, head.occurrence_hidden, head.occurrence_output)
     )
     size = len(states[0])
     h1r = [matrix_times(w1r, h) for h in states]  # line 1

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from helpers.toy import estimates, toy_batch, toy_model, toy_sources, toy_task
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
 from wfe_plugin.method.bound import add_log_mask, frequency_bound
-from wfe_plugin.method.hurdle import (
-    RARE,
-    RARELY_AGAIN,
-    CopyingEstimator,
-    HurdleEstimate,
-    hurdle_loss,
-)
+from wfe_plugin.method.hurdle import RARE, RARELY_AGAIN, CopyingEstimator, HurdleEstimate, hurdle_loss
 from wfe_plugin.models.wfe_model import corresponding_words
 
 numbers = st.floats(-12, 12, width=32)

@@ -30,9 +30,6 @@ def test_a_penalty_never_raises_a_score_and_keeps_the_impossible_impossible():
 def test_cap_of_words_that_the_user_forces():
     """Said twice each, at most once; the second is forced thrice, the third must stay possible."""
     found = cap_log_mask(
-        torch.tensor([2, 2, 2]),
-        cap=1,
-        minimum=torch.tensor([0, 3, 1]),
-        floor=torch.tensor([0.0, 0.0, LAST_RESORT]),
+        torch.tensor([2, 2, 2]), cap=1, minimum=torch.tensor([0, 3, 1]), floor=torch.tensor([0.0, 0.0, LAST_RESORT])
     )
     assert found.tolist() == pytest.approx([-INF, 0.0, math.log(LAST_RESORT)])

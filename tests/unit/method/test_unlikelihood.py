@@ -25,11 +25,7 @@ def test_by_hand():
     assert loss.tolist() == pytest.approx([-2 * math.log(0.75)])
 
 
-@given(
-    st.lists(st.lists(st.integers(2, 5), max_size=6), min_size=1, max_size=4),
-    st.booleans(),
-    st.integers(0, 1000),
-)
+@given(st.lists(st.lists(st.integers(2, 5), max_size=6), min_size=1, max_size=4), st.booleans(), st.integers(0, 1000))
 def test_against_literal_loops(sentences, left_padded, seed):
     width = max(map(len, sentences)) + 1
     rows = []

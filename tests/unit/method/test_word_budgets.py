@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wfe_plugin.errors import UserError
-from wfe_plugin.method.word_budgets import (
-    WordBudgets,
-    completing_piece,
-    in_pieces,
-    segmented,
-    spent_words,
-    words_of,
-)
+from wfe_plugin.method.word_budgets import WordBudgets, completing_piece, in_pieces, segmented, spent_words, words_of
 
 PIECES = ["a", "b", "ab", "ba", "a@@", "b@@", "ab@@"]
 

@@ -34,7 +34,10 @@ def told(**options):
         (dict(preset="paper", fairseq_options=["--lr", "1"]), "--lr after --"),
         (dict(preset="small", fairseq_options=["--wfe-calibration", "x"]), "--wfe-calibration after --"),
         (dict(preset="small", fairseq_options=["--max-ep=5"]), "--max-ep after --"),
-        (dict(preset="small", fairseq_options=["-starget"]), "--source-lang after --"),
+        *(
+            (dict(preset="small", fairseq_options=words), f"--{side}-lang after --")
+            for words, side in ((["-starget"], "source"), (["-s", "target"], "source"), (["-t=source"], "target"))
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, message):

@@ -189,10 +189,7 @@ class TestShortVocabulary:
 
     def test_exempt_words_are_those_of_the_dictionary(self):
         exempt = torch.tensor([EOS, 6, 5])  # 5 is not in the vocabulary, 6 is at its place 5
-        assert self.found(WordCap(1, exempt), [[4, 5], [6, 6]]) == [
-            [0, 0, 0, 0, -INF, 0, 0],
-            [0, 0, 0, 0, 0, 0, -INF],
-        ]
+        assert self.found(WordCap(1, exempt), [[4, 5], [6, 6]]) == [[0, 0, 0, 0, -INF, 0, 0], [0, 0, 0, 0, 0, 0, -INF]]
         penalty = OutOfSourcePenalty(2.0, exempt)
         assert self.found(penalty, [[4], [4]], source_words=torch.tensor([[4], [6]])) == [
             [-2, -2, 0, -2, 0, 0, -2],
