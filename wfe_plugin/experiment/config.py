@@ -38,7 +38,7 @@ options = --word-cap 1
 training = EncDec
 options = --word-cap 1
 tune = --out-of-source-penalty 1 2 3 4
-  --word-reward 0 0.5 1
+  --word-reward 0 0.5 1 2
 
 [system EncDec+WFE]
 training = EncDec+WFE
