@@ -1,14 +1,17 @@
 """wfe-generate by several processes, and in parts."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from helpers.raw_text_model import TEXTS, make_model
 from wfe_plugin.cli import generate
+from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline import processes
 from wfe_plugin.pipeline.generate import Request
 from wfe_plugin.pipeline.parts import Part
-from wfe_plugin.pipeline.processes import command, own_gpu, what_failed
+from wfe_plugin.pipeline.processes import command, directory_of_parts, fingerprint, own_gpu, what_failed
 
 FILES = ("summaries.txt", "nbest.tsv")
 
@@ -53,6 +56,41 @@ def test_an_error_of_a_process_is_the_error(whole, tmp_path, capfd):
     assert generate.main(arguments) == 1
     error = capfd.readouterr().err
     assert error.count("error:") == 1 and "constraints" in error
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_part_that_died_is_done_again_alone(whole, tmp_path, monkeypatch, capfd):
+    options, expected = whole
+    arguments = [*options, "--out", str(tmp_path), "--processes", "2", "--", "--max-len-b", "5"]
+    dying = "if '2/2' in sys.argv: import os; os.kill(os.getpid(), 9)\n"
+    monkeypatch.setattr(processes, "CODE", processes.CODE.replace("\n", f"\n{dying}"))
+    assert generate.main(arguments) == 1
+    assert "ended by signal 9" in capfd.readouterr().err
+    assert [path.name[:7] for path in tmp_path.iterdir()] == [".parts-"]
+    only_the_dead = "assert '2/2' in sys.argv\n"
+    monkeypatch.setattr(processes, "CODE", processes.CODE.replace(dying, only_the_dead))
+    assert generate.main(arguments) == 0
+    for name in FILES:
+        assert (tmp_path / name).read_bytes() == (expected / name).read_bytes()
+    assert not list(tmp_path.glob(".parts-*"))
+
+
+def test_parts_of_another_request_are_not_kept(whole, tmp_path):
+    request = Request(whole[0][1], "out", input=whole[0][3])
+    first = fingerprint(request, 2, 1)
+    assert fingerprint(request, 2, 1) == first
+    others = [fingerprint(replace(request, beam=6), 2, 1), fingerprint(request, 3, 1), fingerprint(request, 2, 2)]
+    assert first not in others
+    with pytest.raises(OSError), directory_of_parts(tmp_path, first) as work:
+        (work / "generation.1-of-2.json").touch()
+        raise OSError
+    with directory_of_parts(tmp_path, first) as work:
+        assert (work / "generation.1-of-2.json").exists()
+        with pytest.raises(UserError, match="another"), directory_of_parts(tmp_path, first):
+            pass
+        (tmp_path / ".parts-other").mkdir()
+        with pytest.raises(UserError), directory_of_parts(tmp_path, first):
+            pass
     assert not any(tmp_path.iterdir())
 
 
