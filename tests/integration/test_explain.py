@@ -97,9 +97,11 @@ def test_budgets_are_spent(summarizer, explain):
             assert before - after == pytest.approx(min(1.0, before) if said[place] == word else 0.0, abs=1e-5)
 
 
-def test_of_a_generation(model, tmp_path):
+@pytest.mark.parametrize("prefix", [0, 2])
+def test_of_a_generation(model, tmp_path, prefix):
     out = tmp_path / "out"
-    assert generate.main(["--model", str(model), "--out", str(out), "--explain", "2", "--", "--max-len-b", "9"]) == 0
+    options = ["--max-len-b", "9", "--prefix-size", str(prefix)]
+    assert generate.main(["--model", str(model), "--out", str(out), "--explain", "2", "--", *options]) == 0
     found = [json.loads(line) for line in (out / "explanations.jsonl").read_text(encoding="utf-8").splitlines()]
     summaries = (out / "summaries.txt").read_text(encoding="utf-8").splitlines()
     assert [one["summary"] for one in found] == summaries[:2]

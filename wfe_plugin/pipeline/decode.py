@@ -150,16 +150,21 @@ class Decoder:
         sample = dataset.collater([dataset[number] for number in numbers])
         return sample if self.device.type == "cpu" else utils.move_to_cuda(sample, self.device)
 
-    def _search(self, sample: dict, generator, nbest: int) -> Batch:
-        prefix = self.cfg.generation.prefix_size
-        begin = time.perf_counter()
-        found = self.task.inference_step(
-            generator,
-            self.models,
-            sample,
-            prefix_tokens=sample["target"][:, :prefix] if prefix else None,
-            constraints=sample.get("constraints"),
+    def prefix(self, sample: dict) -> Optional[Tensor]:
+        """The words that the outputs must begin with, (sentences, number); None: any."""
+        size = self.cfg.generation.prefix_size
+        return sample["target"][:, :size] if size else None
+
+    def outputs(self, sample: dict, generator) -> list[list[dict]]:
+        """fairseq's, for each sentence of a batch."""
+        constraints = sample.get("constraints")
+        return self.task.inference_step(
+            generator, self.models, sample, prefix_tokens=self.prefix(sample), constraints=constraints
         )
+
+    def _search(self, sample: dict, generator, nbest: int) -> Batch:
+        begin = time.perf_counter()
+        found = self.outputs(sample, generator)
         seconds = time.perf_counter() - begin
         numbers = sample["id"].tolist()
         sources = sample["net_input"]["src_tokens"].cpu()

@@ -160,14 +160,16 @@ class Explainer:
         text = texts[number] if texts else self.summarizer.treatment.undo(" ".join(read))
         if not read:
             return Explanation(text, self.decoding, [], [], "", [], [], "")
-        sample = self.summarizer.decoder.sample(dataset, [number])
+        decoder = self.summarizer.decoder
+        sample = decoder.sample(dataset, [number])
         found = {
-            name: self.task.inference_step(generator, self.models, sample)[0][0]["tokens"]
+            name: decoder.outputs(sample, generator)[0][0]["tokens"]
             for name, generator in (("summary", self.generator), ("without", self.stock))
         }
         batch = None
         if hasattr(self.generator, "encode"):
-            batch = self.generator.encode(sample, constraints=self.generator.own_constraints(sample))
+            constraints = self.generator.own_constraints(sample)
+            batch = self.generator.encode(sample, decoder.prefix(sample), constraints)
         gates, judged = self.estimates(sample["net_input"], batch)
         source = [
             SourceWord(word, None if gates is None or index < 0 else gates[index].item())

@@ -50,6 +50,15 @@ class TestPrefix:
         # What the prefix used is spent: only w2 may follow.
         assert {tuple(words[3:]) for words in found} == {(), (6,)}
 
+    def test_prefix_wins_over_a_budget_of_zero(self):
+        """The user's own budgets: w0 may not be said at all, and w1 once, but the prefix says w0 and twice w1."""
+        task = toy_task(WORDS)
+        model = bounded_model(task, w0=1.0, w1=2.0, w2=1.0)
+        never, once = (task.target_dictionary[word] for word in (4, 5))
+        prefix = torch.tensor([[5, 4, 5]])
+        found = outputs(task, model, prefix_tokens=prefix, budget=f"{never}=0 {once}=1")
+        assert {tuple(words) for words in found} == {(5, 4, 5), (5, 4, 5, 6)}
+
     def test_prefixes_stay_with_their_sentences(self):
         """Also when another sentence of the batch is finished and leaves it."""
         task = toy_task(WORDS)

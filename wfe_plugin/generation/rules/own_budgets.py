@@ -8,7 +8,9 @@ from wfe_plugin.method.word_budgets import spent_words
 
 
 class WithinOwnBudgets(Rule):
-    """Forbids what would complete a whole word beyond its budget, whatever pieces it is made of.
+    """Forbids what would complete a whole word beyond its budget, but never a forced word.
+
+    It does not matter what pieces the word is made of.
 
     Args:
         dictionary: of the target
@@ -31,6 +33,10 @@ class WithinOwnBudgets(Rule):
         if vocabulary is not None:
             known = torch.isin(places, vocabulary)
             rows, places = rows[known], torch.searchsorted(vocabulary, places[known])
+        place, prefix = step.generated.size(1), step.sentences.prefix
+        if prefix is not None and place < prefix.size(1):
+            free = places.ne(step.of_rows(prefix[:, place])[rows])
+            rows, places = rows[free], places[free]
         lprobs[rows, places] = float("-inf")
 
     def forbidden(self, tokens: list[int], budgets) -> list[int]:
