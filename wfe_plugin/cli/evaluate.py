@@ -62,6 +62,11 @@ def build_parser() -> Parser:
         choices=STEMMERS,
         help="wordnet (default): as published with ROUGE-1.5.5; porter: Porter's rules alone, as in files2rouge",
     )
+    parser.add_argument(
+        "--lang",
+        default="en",
+        help="language of the texts, for repeated content words (default: %(default)s; known: de, en, es, fr)",
+    )
     return parser
 
 
@@ -71,7 +76,13 @@ def evaluate(options: argparse.Namespace) -> None:
     systems = [options.hypotheses, *([options.versus] if options.versus else [])]
     refuse_to_replace(options.json, [*options.references, *systems, *filter(None, [options.sources])])
     found = evaluate_files(
-        options.references, systems, options.protocol, options.rouge, options.sources, options.stemmer
+        options.references,
+        systems,
+        options.protocol,
+        options.rouge,
+        options.sources,
+        options.stemmer,
+        options.lang,
     )
     show(as_table(found), as_dictionary(found), options.json)
 

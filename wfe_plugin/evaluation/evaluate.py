@@ -57,6 +57,7 @@ def evaluate_files(
     implementation: str = "auto",
     sources: str | Path | None = None,
     stemmer: str | None = None,
+    lang: str = "en",
 ) -> Evaluation:
     """Measure one or two files of hypotheses, one summary per line, against files of references.
 
@@ -67,6 +68,7 @@ def evaluate_files(
         implementation: one of `rouge_protocol.IMPLEMENTATIONS`
         sources: what was summarised; without it nothing is said of where words come from
         stemmer: one of `rouge_protocol.STEMMERS`
+        lang: whose function words are no content words
     """
     # References first: a file of the wrong length is measured against them.
     files = [*references, *hypotheses, *([sources] if sources else [])]
@@ -83,7 +85,7 @@ def evaluate_files(
             file=str(file),
             empty_lines=_count_empty(lines),
             rouge=rouge(lines, by_sentence, protocol, implementation, stemmer),
-            repetition=repetition(lines),
+            repetition=repetition(lines, lang),
             grounding=grounded(lines),
         )
         for file, lines in zip(hypotheses, texts[len(references) :])
@@ -97,7 +99,7 @@ def evaluate_files(
     return Evaluation(
         systems=systems,
         reference_files=[str(file) for file in references],
-        reference_repetition=repetition(all_references),
+        reference_repetition=repetition(all_references, lang),
         reference_grounding=grounded(reference_texts[0]),
         empty_references=_count_empty(all_references),
         differences=differences,
@@ -169,8 +171,9 @@ def _measure_rows(evaluation: Evaluation) -> list[str]:
 
     def add(names: dict[str, str], columns: list) -> None:
         for field, label in names.items():
-            values = "".join(f"{getattr(column, field):>12.2f}" for column in columns)
-            rows.append(f"  {label:31}{values}")
+            values = [getattr(column, field) for column in columns]
+            shown = "".join(f"{'-' if value is None else f'{value:.2f}':>12}" for value in values)
+            rows.append(f"  {label:31}{shown}")
 
     add(REPETITION_ROWS, [*(system.repetition for system in evaluation.systems), evaluation.reference_repetition])
     if evaluation.reference_grounding:

@@ -10,22 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation.stop_words import STOP_WORDS
 
-# English function words, clitics as tokenisers split them off, and the unknown
-# word's symbols, which may hide a different word each time.
-STOP_WORDS = frozenset(
-    """
-    a an the this that these those some any no every each all both either neither such
-    i you he she it we they me him her us them my your his its our their who whom whose which what
-    and or but nor so yet if because as than while when where why how though although since until
-    of in on at by for from to with without into onto over under after before between among
-    against about during through within upon off out up down near per via amid
-    is are was were be been being am has have had do does did will would can could may might
-    shall should must not also there here then too very more most less least other another own same
-    's 't 'd 'll 're 've 'm n't s t
-    <unk> unk
-    """.split()
-)
+# Symbols of the unknown word, which may hide a different word each time.
+UNKNOWN = frozenset(("<unk>", "unk"))
 
 
 @dataclass(frozen=True)
@@ -35,20 +23,24 @@ class Repetition:
     ``any_word``, ``content_word`` and ``bigram`` are shares of the outputs that hold
     such a thing twice. ``rep_1`` and ``rep_2`` are 1 - distinct / total n-grams of
     each output, averaged over outputs; an output too short for an n-gram repeats
-    nothing and counts as 0.
+    nothing and counts as 0. ``content_word`` is None where the language's function words are not known.
     """
 
     outputs: int
     any_word: float
-    content_word: float
+    content_word: float | None
     bigram: float
     rep_1: float
     rep_2: float
     mean_length: float  # in words, that is, tokens between spaces
 
 
-def repetition(outputs: Sequence[str]) -> Repetition:
+def repetition(outputs: Sequence[str], lang: str = "en") -> Repetition:
     """Measure the repetition within each output; case does not distinguish words."""
+
+    def content_words(tokens: list[str]) -> list[str]:
+        return [token for token in tokens if is_content_word(token, lang)]
+
     if not outputs:
         raise UserError("nothing to measure: give at least one output")
     words = [output.lower().split() for output in outputs]
@@ -59,7 +51,7 @@ def repetition(outputs: Sequence[str]) -> Repetition:
     return Repetition(
         outputs=len(words),
         any_word=100 * mean(_repeats),
-        content_word=100 * mean(lambda tokens: _repeats([*filter(is_content_word, tokens)])),
+        content_word=100 * mean(lambda tokens: _repeats(content_words(tokens))) if lang in STOP_WORDS else None,
         bigram=100 * mean(lambda tokens: _repeats(_bigrams(tokens))),
         rep_1=100 * mean(_repeated_share),
         rep_2=100 * mean(lambda tokens: _repeated_share(_bigrams(tokens))),
@@ -67,9 +59,10 @@ def repetition(outputs: Sequence[str]) -> Repetition:
     )
 
 
-def is_content_word(token: str) -> bool:
+def is_content_word(token: str, lang: str = "en") -> bool:
     """Whether a lower-case token is neither a function word, a number nor punctuation."""
-    return token not in STOP_WORDS and any(character.isalpha() for character in token)
+    function_word = token in STOP_WORDS[lang] or token in UNKNOWN
+    return not function_word and any(character.isalpha() for character in token)
 
 
 def _bigrams(tokens: list[str]) -> list[tuple[str, str]]:

@@ -25,23 +25,25 @@ class Texts:
 
     sources: list[str]
     references: list[list[str]]  # several for each sentence
+    lang: str = "en"
 
     @property
     def identity(self) -> str:
-        return fingerprint(self.references)
+        return fingerprint(self.references if self.lang == "en" else [self.lang, self.references])
 
 
 def read_texts(test: TestSet, data: Path) -> Texts:
     targets = data / "text" / f"{test.split}.target"
     sources = read_lines(data / "text" / f"{test.split}.source")
-    if not test.references:
-        return Texts(sources, [[line] for line in read_lines(targets)])
-    from wfe_plugin.pipeline.treat import Treatment
+    from wfe_plugin.pipeline.treat import Treatment, read_settings
 
+    lang = read_settings(data).lang
+    if not test.references:
+        return Texts(sources, [[line] for line in read_lines(targets)], lang)
     treatment = Treatment.load(data)
     # Beside the targets, so that a file of another length is noticed.
     _, *texts = read_parallel([targets, *test.references])
-    return Texts(sources, [[treatment.plain(line) for line in lines] for lines in zip(*texts)])
+    return Texts(sources, [[treatment.plain(line) for line in lines] for lines in zip(*texts)], lang)
 
 
 def evaluate(summaries: Path, texts: Texts, protocols: Sequence[str]) -> dict:
@@ -65,6 +67,6 @@ def evaluate(summaries: Path, texts: Texts, protocols: Sequence[str]) -> dict:
             protocol: {metric: result.headline_sentence_scores(metric) for metric in METRICS}
             for protocol, result in found.items()
         },
-        "repetition": asdict(repetition(lines)),
+        "repetition": asdict(repetition(lines, texts.lang)),
         "grounding": asdict(grounding(lines, texts.sources, texts.references)),
     }

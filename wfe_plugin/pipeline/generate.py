@@ -22,7 +22,7 @@ from wfe_plugin.pipeline.parts import Part, texts_of
 from wfe_plugin.pipeline.progress import Progress
 from wfe_plugin.pipeline.summarizer import Reading, Summarizer, find_data, find_models
 from wfe_plugin.pipeline.text import refuse_pipe
-from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES
+from wfe_plugin.pipeline.treat import SETTINGS_FILE, SIDES, read_settings
 from wfe_plugin.pipeline.work_directory import resolved, work_directory
 from wfe_plugin.versions import versions
 from wfe_plugin.whole_files import named, write_json, write_text
@@ -299,7 +299,10 @@ def deliver(
 
 def score(request: Request, directory: Path, references: Sequence[str]) -> None:
     """Print and write what wfe-evaluate finds."""
-    found = evaluate.evaluate_files(references, [directory / SUMMARIES], request.protocol)
+    data = json.loads((directory / RECORD).read_text(encoding="utf-8"))["data"]
+    found = evaluate.evaluate_files(
+        references, [directory / SUMMARIES], request.protocol, lang=read_settings(data).lang
+    )
     # The name under which the user will find the file.
     systems = [replace(found.systems[0], file=os.path.join(request.out, SUMMARIES))]
     found = replace(found, systems=systems)

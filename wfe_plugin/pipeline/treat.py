@@ -117,16 +117,7 @@ class Treatment:
     @classmethod
     def load(cls, directory) -> "Treatment":
         """Read back what wfe-preprocess left in `directory`."""
-        path = Path(directory, SETTINGS_FILE)
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            check_record(stored)
-            settings = Settings.of(stored["settings"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UserError(
-                f"{directory}: not a data directory made by wfe-preprocess ({path.name}: {reason})"
-            ) from None
+        settings = read_settings(directory)
         try:
             return cls(settings, load_segmenters(Path(directory), settings))
         except OSError as error:
@@ -176,6 +167,18 @@ class Treatment:
     def plain(self, line: str) -> str:
         """Raw line to how a perfect model's output would look after `undo`: for references."""
         return self.undo(self.normalize(line))
+
+
+def read_settings(directory) -> Settings:
+    """Of a directory that wfe-preprocess made."""
+    path = Path(directory, SETTINGS_FILE)
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        check_record(stored)
+        return Settings.of(stored["settings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{directory}: not a data directory made by wfe-preprocess ({path.name}: {reason})") from None
 
 
 def check_record(record: dict) -> None:

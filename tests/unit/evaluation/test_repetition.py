@@ -49,6 +49,14 @@ def test_content_words(token, expected):
     assert is_content_word(token) is expected
 
 
+def test_function_words_of_other_languages():
+    """By hand: "die" is a function word of German alone."""
+    lines = ["die bank und die börse", "bank kauft bank"]
+    assert repetition(lines, "de").content_word == 50
+    assert repetition(lines).content_word == 100
+    assert repetition(lines, "ja").content_word is None and repetition(lines, "ja").any_word == 100
+
+
 def test_three_equal_words_hold_one_bigram_twice():
     rates = repetition(["no no no"])
     assert (rates.bigram, rates.content_word) == (100, 0)

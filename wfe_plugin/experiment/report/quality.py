@@ -22,6 +22,7 @@ class RepetitionSection(View):
                 f"Summaries that repeat {what}, beam {self.beam}",
             )
             for rate, what in (("any_word", "any word"), ("content_word", "a content word"))
+            if self.test.reference_rates[rate] is not None
         ]
         return [
             self.heading("Repetition"),
