@@ -77,6 +77,13 @@ WORKER = """\
         }
         worker.step_of(item).finish(result=result)
 
+    def explain(data, item):
+        numbers = item["description"]["numbers"]
+        call("explain", os.path.basename(item["model"]), *numbers)
+        step = worker.step_of(item)
+        step.record.with_suffix(".html").write_text("<p>why</p>")
+        step.finish(votes=[[["sto@@", 0.25], ["ry", None], ["<b>", 0.5]] for _ in numbers])
+
     def perplexity(data, item):
         call("perplexity", os.path.basename(item["model"]), len(item["files"]))
         for number, one in enumerate(item["files"]):
@@ -84,7 +91,7 @@ WORKER = """\
 
     worker.start = lambda threads: None
     worker.search = search
-    worker.KINDS.update(frequencies=frequencies, perplexity=perplexity)
+    worker.KINDS.update(explain=explain, frequencies=frequencies, perplexity=perplexity)
     sys.exit(worker.main())
     """
 CONFIG = """\

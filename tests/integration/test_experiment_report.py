@@ -36,7 +36,9 @@ def report(lab):
 def test_html_needs_nothing_from_outside(report):
     page = html.render(report)
     # Commands and the configuration are text, which may contain paths; summaries are links to files beside the page.
-    page = re.sub(r'<pre>.*?</pre>|href="decodings/test/[^"/]+/summaries.txt"', "", page, flags=re.S)
+    page = re.sub(
+        r'<pre>.*?</pre>|href="decodings/test/[^"/]+/(summaries.txt|explanations.html#text-[12])"', "", page, flags=re.S
+    )
     assert not OUTSIDE.search(page)
     assert "<script" not in page
     assert "prefers-color-scheme: dark" in page and 'name="viewport"' in page

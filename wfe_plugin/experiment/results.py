@@ -18,7 +18,7 @@ from wfe_plugin.experiment.decoding import Decoding
 from wfe_plugin.experiment.measure import Texts
 from wfe_plugin.experiment.plan import Experiment, TestSet
 from wfe_plugin.experiment.runner import Runner
-from wfe_plugin.experiment.steps import read_json
+from wfe_plugin.experiment.steps import Step, read_json
 from wfe_plugin.experiment.training_log import read_curves
 from wfe_plugin.experiment.worker import SUMMARIES
 
@@ -42,6 +42,15 @@ class Run:
         return getattr(self.grounding if hasattr(self.grounding, name) else self.repetition, name)
 
 
+@dataclass(frozen=True)
+class Explained:
+    """Some summaries of the recommended system."""
+
+    numbers: list[int]  # of the sentences
+    votes: list[list]  # of each, the source's words with their gates
+    page: Path
+
+
 @dataclass
 class TestResults:
     """What was measured on one test set."""
@@ -55,6 +64,7 @@ class TestResults:
     runs: dict[tuple[str, int], list[Run]]  # by system and beam; one run per seed
     frequencies: dict[str, dict[int, dict]]  # by training and seed
     reference_perplexity: float | None
+    explained: Explained | None = None
     _differences: dict = field(default_factory=dict)
 
     @property
@@ -68,7 +78,7 @@ class TestResults:
         first = [texts[0] for texts in self.texts.references]
         grounded = grounding(first, self.texts.sources, self.texts.references)
         known = {"perplexity": self.reference_perplexity} if self.reference_perplexity else {}
-        return {**asdict(repetition(every)), **asdict(grounded), **known}
+        return {**asdict(repetition(every, self.texts.lang)), **asdict(grounded), **known}
 
     def rouge(self, system: str, beam: int, metric: str, protocol: str = "") -> float:
         """Mean over the seeds, by the set's own protocol or another one."""
@@ -182,7 +192,12 @@ def collect_test(runner: Runner, test: TestSet) -> TestResults:
             frequencies.setdefault(training.name, {})[seed] = step.stored()["result"]
     perplexities = [step.stored()["perplexity"] for step in runner.reference_steps(test)]
     perplexity = mean(perplexities) if perplexities else None
-    return TestResults(test, runner.work.texts(test), implementation, note, runs, frequencies, perplexity)
+    explained = [read_explained(step) for its_test, _, step in runner.explanation_steps() if its_test == test]
+    return TestResults(test, runner.work.texts(test), implementation, note, runs, frequencies, perplexity, *explained)
+
+
+def read_explained(step: Step) -> Explained:
+    return Explained(step.description["numbers"], step.stored()["votes"], step.record.with_suffix(".html"))
 
 
 def read_run(decoding: Decoding, evaluation: dict) -> Run:

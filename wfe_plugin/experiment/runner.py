@@ -26,10 +26,11 @@ from wfe_plugin.evaluation.rouge_protocol import PROTOCOLS
 from wfe_plugin.experiment import speed, tuning, work
 from wfe_plugin.experiment.commands import Command, cores, run_all
 from wfe_plugin.experiment.decoding import Decoding, Decodings
+from wfe_plugin.experiment.examples import extremes, gains
 from wfe_plugin.experiment.options import check_command
 from wfe_plugin.experiment.plan import Experiment, System, TestSet, Training, slug
 from wfe_plugin.experiment.progress import say
-from wfe_plugin.experiment.steps import Step
+from wfe_plugin.experiment.steps import Step, read_json
 from wfe_plugin.experiment.trainings import Trainings
 from wfe_plugin.experiment.worker import SUMMARIES
 from wfe_plugin.pipeline.treat import SETTINGS_FILE
@@ -80,6 +81,7 @@ class Runner:
         self.trainings.run()
         self.decode(tuning.decodings(self.experiment), "tuning")
         self.decode(list(self.decodings()), "decoding")
+        self.explain_examples()
         self.estimate_frequencies()
         self.measure_perplexity()
         self.measure_speed()
@@ -151,6 +153,32 @@ class Runner:
         work.do(items, purpose, self.data, self.out, self.at_once, done)
 
     # Measuring
+
+    def explain_examples(self) -> None:
+        items = [
+            {**self.work.item(decoding), "kind": "explain", "name": step.name}
+            | {"record": str(step.record), "description": step.description}
+            for _, decoding, step in self.explanation_steps()
+            if not step.is_finished()
+        ]
+        self.do(items, "explanations")
+
+    def explanation_steps(self) -> Iterator[tuple[TestSet, Decoding, Step]]:
+        """Of the recommended system's examples on each test set, first seed, once all is decoded and evaluated."""
+        experiment = self.experiment
+        found = {(one.test, one.system.name, one.seed, one.beam): one for one in self.decodings()}
+        for test in experiment.tests:
+            ours, theirs = (
+                found[test, system.name, experiment.seeds[0], experiment.middle_beam]
+                for system in (experiment.proposed, experiment.baseline)
+            )
+            if ours is theirs or not ours.system.training:
+                continue
+            scores = [read_json(one.folder / "evaluation.json")["sentences"][test.protocol] for one in (ours, theirs)]
+            best, worst = extremes(gains(*scores))
+            description = {"decoding": self.work.step(ours).identity(), "numbers": [*best, *worst]}
+            record = ours.folder / "explanations.json"
+            yield test, ours, Step(f"explanations of {ours.name}", record, description, ("votes",))
 
     def estimate_frequencies(self) -> None:
         items = [

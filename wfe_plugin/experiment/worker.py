@@ -94,6 +94,23 @@ def states(model: str) -> dict[Path, dict]:
     return {path: checkpoints.load(path, for_fairseq=True)}
 
 
+def explain(data: Path, item: dict) -> None:
+    """A page on some summaries, and what their sources vote for."""
+    from wfe_plugin.pipeline.explain import Explainer
+    from wfe_plugin.pipeline.explanation_page import page
+    from wfe_plugin.pipeline.summarizer import Summarizer
+    from wfe_plugin.whole_files import write_text
+
+    summarizer = Summarizer(item["model"], data, fairseq_options=item["arguments"])
+    decoder = summarizer.decoder
+    explainer = Explainer(summarizer, decoder.generator(), decoder.resolved()[1])
+    dataset = decoder.binarised(item["split"])
+    found = [explainer.explain(dataset, number) for number in item["description"]["numbers"]]
+    step = step_of(item)
+    write_text(step.record.with_suffix(".html"), page(found))
+    step.finish(votes=[one.source for one in found])
+
+
 def frequencies(data: Path, item: dict) -> None:
     """Table 4 of the paper."""
     from wfe_plugin.experiment.frequencies import measure_frequencies
@@ -124,6 +141,7 @@ def speed(data: Path, item: dict) -> None:
 
 KINDS: dict[str, Callable[[Path, dict], None]] = {
     "decode": decode,
+    "explain": explain,
     "frequencies": frequencies,
     "perplexity": perplexity,
     "speed": speed,

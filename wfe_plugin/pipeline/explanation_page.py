@@ -1,10 +1,13 @@
 """Explanations for people: as text for a terminal, and as one HTML page that needs nothing else."""
 
-from collections.abc import Sequence
-from html import escape
-from typing import Optional
+from __future__ import annotations
 
-from wfe_plugin.pipeline.explain import Candidate, Explanation, SourceWord, Spent, Step
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a report has pages without models
+    from wfe_plugin.pipeline.explain import Candidate, Explanation, Spent, Step
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --page: #fdfdfc; --card: #fff; --line: #dcdcd6; --soft: #63666a;
@@ -52,15 +55,15 @@ def page(explanations: Sequence[Explanation], form: str = "", script: str = "") 
 
 
 def sections(explanations: Sequence[Explanation]) -> str:
-    return "\n".join(map(section, explanations))
+    return "\n".join(section(one, place) for place, one in enumerate(explanations, start=1))
 
 
-def section(explanation: Explanation) -> str:
+def section(explanation: Explanation, place: int) -> str:
     has_gates = any(word.gate is not None for word in explanation.source)
     legend = '<p class="soft">votes: 0 <span class="scale"></span> 1</p>' if has_gates else ""
     title = "The source, shaded by its votes for the summary" if has_gates else "The source"
     parts = [
-        '<section><div class="outputs">',
+        f'<section id="text-{place}"><div class="outputs">',
         f'<div><b>summary</b><span class="summary">{marked(explanation.summary)}</span></div>',
         f'<div><b>without any rule</b><span class="without">{marked(explanation.without)}</span></div></div>',
         f'<p class="soft">{escape(explanation.decoding)}</p>',
@@ -94,15 +97,15 @@ def marked(summary: str) -> str:
     return " ".join(shown) or '<span class="soft">(nothing)</span>'
 
 
-def shaded(source: Sequence[SourceWord]) -> str:
-    """The source's words; pieces of one word stand together."""
+def shaded(source: Iterable[tuple[str, float | None]]) -> str:
+    """The source's words, each with its gate; pieces of one word stand together."""
     shown = []
-    for word in source:
-        text, joined = (word.word[:-2], True) if word.word.endswith("@@") else (word.word, False)
+    for word, gate in source:
+        text, joined = (word[:-2], True) if word.endswith("@@") else (word, False)
         style = title = ""
-        if word.gate is not None:
-            style = f' style="background: rgb(var(--votes) / {min(word.gate, 1.0) * 0.75:.2f})"'
-            title = f' title="{word.gate:.2f}"'
+        if gate is not None:
+            style = f' style="background: rgb(var(--votes) / {min(gate, 1.0) * 0.75:.2f})"'
+            title = f' title="{gate:.2f}"'
         shown.append(f"<span{style}{title}>{escape(text)}</span>" + ("" if joined else " "))
     return "".join(shown)
 
@@ -145,11 +148,11 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
     return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{body}</table></div>'
 
 
-def number(value: Optional[float]) -> str:
+def number(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}" if abs(value) >= 0.01 or value == 0 else f"{value:.1g}"
 
 
-def signed(value: Optional[float]) -> str:
+def signed(value: float | None) -> str:
     return "forbidden" if value is None else f"{value:+.2f}".replace("-", "−")
 
 

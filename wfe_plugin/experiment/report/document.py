@@ -68,6 +68,8 @@ class Example:
 
     source: str
     outputs: list[tuple[str, str]]  # label and text
+    votes: list = field(default_factory=list)  # the source's words, each with its gate; empty: not known
+    link: str = ""  # to an explanation
 
 
 @dataclass(frozen=True)

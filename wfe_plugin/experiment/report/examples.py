@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
+from dataclasses import replace
 
-from wfe_plugin.evaluation.rouge_protocol import METRICS
+from wfe_plugin.experiment.examples import extremes, gains, in_random_order
 from wfe_plugin.experiment.report import document as doc
 from wfe_plugin.experiment.report.view import View
 
-GAINS, LOSSES, REPEATING, RANDOM = 4, 4, 3, 3  # how many of each kind
+REPEATING, RANDOM = 3, 3  # how many of each kind
 
 
 class ExamplesSection(View):
@@ -24,6 +24,7 @@ class ExamplesSection(View):
             self.heading("Examples"),
             doc.Paragraph(
                 f"As Figure 4 of the paper; words that occur more than once are marked. Beam {self.beam}{of_seed}."
+                + (f" Sources are shaded by their votes for the summary by {self.proposed}." if self.has_votes else "")
             ),
             *(
                 doc.Examples(caption, [self.example(n) for n in numbers])
@@ -32,14 +33,18 @@ class ExamplesSection(View):
             ),
         ]
 
+    @property
+    def has_votes(self) -> bool:
+        explained = self.test.explained
+        return explained is not None and any(gate for votes in explained.votes for _, gate in votes)
+
     def kinds(self) -> list[tuple[str, list[int]]]:
         """Captions, and the numbers of the sentences; none is shown twice."""
-        drawn = list(range(len(self.test.texts.sources)))
-        random.Random(1).shuffle(drawn)  # the same in every report
-        gains = {number: self.gain_of(number) for number in drawn}
-        best = sorted((n for n in drawn if gains[n] > 0), key=gains.__getitem__, reverse=True)[:GAINS]
-        worst = sorted((n for n in drawn if gains[n] < 0), key=gains.__getitem__)[:LOSSES]
-        left = [n for n in drawn if n not in {*best, *worst}]
+        protocol = self.test.test.protocol
+        best, worst = extremes(
+            gains(*(self.test.runs[name, self.beam][0].sentences[protocol] for name in (self.proposed, self.baseline)))
+        )
+        left = [n for n in in_random_order(len(self.test.texts.sources)) if n not in {*best, *worst}]
         repeating = [n for n in left if repeats(self.texts[self.baseline][n])][:REPEATING]
         return [
             (f"Where {self.proposed} gains most in ROUGE against {self.baseline}", best),
@@ -52,15 +57,13 @@ class ExamplesSection(View):
         references = self.test.texts.references[number]
         labels = ["Reference"] if len(references) == 1 else [f"Reference {i + 1}" for i in range(len(references))]
         outputs = [(name, texts[number]) for name, texts in self.texts.items()]
-        return doc.Example(self.test.texts.sources[number], [*zip(labels, references), *outputs])
-
-    def gain_of(self, number: int) -> float:
-        """What the proposed system gains on a sentence over the baseline, first seed, all metrics together."""
-        ours, theirs = (
-            self.test.runs[name, self.beam][0].sentences[self.test.test.protocol]
-            for name in (self.proposed, self.baseline)
-        )
-        return sum(ours[metric][number] - theirs[metric][number] for metric in METRICS)
+        example = doc.Example(self.test.texts.sources[number], [*zip(labels, references), *outputs])
+        explained = self.test.explained
+        if explained is None or number not in explained.numbers:
+            return example
+        place = explained.numbers.index(number)
+        link = f"{explained.page.relative_to(self.experiment.out).as_posix()}#text-{place + 1}"
+        return replace(example, votes=explained.votes[place], link=link)
 
 
 def repeats(text: str) -> bool:

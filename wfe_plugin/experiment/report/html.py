@@ -21,6 +21,7 @@ from wfe_plugin.experiment.report.document import (
     repeated_words,
 )
 from wfe_plugin.experiment.report.style import STYLE
+from wfe_plugin.pipeline.explanation_page import shaded
 
 
 def render(document: Document, files: dict[int, str] | None = None) -> str:
@@ -112,7 +113,10 @@ class Blocks:
         items = []
         for example in block.examples:
             outputs = "".join(f"<dt>{escape(label)}</dt><dd>{_marked(text)}</dd>" for label, text in example.outputs)
-            source = f'<dt>Source</dt><dd class="source">{escape(example.source)}</dd>'
+            shown = shaded(example.votes) if example.votes else escape(example.source)
+            source = f'<dt>Source</dt><dd class="source">{shown}</dd>'
+            if example.link:
+                outputs += f'<dt>Explained</dt><dd><a href="{escape(quote(example.link, safe="/+#"))}">why these words?</a></dd>'
             items.append(f'<div class="example"><dl>{source}{outputs}</dl></div>')
         return f"<h3>{escape(block.caption)}</h3>\n" + "\n".join(items)
 

@@ -73,6 +73,7 @@ def _examples(block: Examples) -> str:
     lines = [f"### {plain(block.caption)}"]
     for example in block.examples:
         outputs = [f"- {plain(label)}: {_marked(text)}" for label, text in example.outputs]
+        outputs += [f"- Explained: [why these words?]({quote(example.link, safe='/+#')})"] if example.link else []
         lines.append("\n".join([f"- Source: {plain(example.source)}", *outputs, "", "<!-- -->"]))
     return "\n\n".join(lines)
 

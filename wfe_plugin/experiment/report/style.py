@@ -6,14 +6,14 @@ STYLE = """\
   --paper: #ffffff; --ink: #1c2126; --soft: #5b6570; --line: #d5dae0; --panel: #f4f6f8;
   --link: #0b57a4; --good: #1a7038; --bad: #b3261e; --mark: #ffe29a; --mark-ink: #3d2c00;
   --s0: #5b6570; --s1: #1f66b0; --s2: #c4500c; --s3: #2d7d46; --s4: #8347a8; --s5: #a8871a;
-  --heat: 31, 102, 176;
+  --heat: 31, 102, 176; --votes: 214 128 0;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #14181c; --ink: #e4e8ec; --soft: #9aa5b1; --line: #353d46; --panel: #1e242a;
     --link: #82b8f0; --good: #6fcf8b; --bad: #ff8a80; --mark: #6b4e00; --mark-ink: #ffedc2;
     --s0: #9aa5b1; --s1: #6cb0f5; --s2: #ff9a5a; --s3: #74cf90; --s4: #cd9bee; --s5: #e3c55c;
-    --heat: 108, 176, 245;
+    --heat: 108, 176, 245; --votes: 255 176 60;
   }
 }
 * { box-sizing: border-box; }
