@@ -109,7 +109,12 @@ def add_files(parser: Parser) -> None:
 def add_treatment(parser: Parser) -> None:
     treatment = parser.add_argument_group("treatment (default: none; the text counts as tokenized)")
     treatment.add_argument("--tokenize", action="store_true", help="tokenize raw text (Moses, by sacremoses)")
-    treatment.add_argument("--lang", default="en", metavar="L", help="language of the text, for --tokenize and for repeated content words (default: %(default)s)")
+    treatment.add_argument(
+        "--lang",
+        default="en",
+        metavar="L",
+        help="language of the text, for --tokenize and for repeated content words (default: %(default)s)",
+    )
     treatment.add_argument("--lowercase", action="store_true", help="lower-case")
     treatment.add_argument("--digits", action="store_true", help="replace each digit with #")
     treatment.add_argument(
