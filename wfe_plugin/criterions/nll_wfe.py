@@ -18,7 +18,7 @@ from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
 from wfe_plugin.method.likelihood import adaptive_log_probs, nll_in_place
-from wfe_plugin.method.loss import wfe_loss
+from wfe_plugin.method.loss import estimate_loss
 from wfe_plugin.method.sampled_loss import sampled_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 
@@ -185,7 +185,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         return {"wfe_loss": (self.wfe_weight, wfe)}
 
     def loss_of_equation_6(self, estimate: FrequencyEstimate, a_star: Tensor) -> Tensor:
-        return wfe_loss(estimate.a_hat, a_star, **self.wfe_options)
+        return estimate_loss(estimate, a_star, **self.wfe_options)
 
     @torch.no_grad()
     def refuse_non_finite(self, model, sample, logged) -> None:

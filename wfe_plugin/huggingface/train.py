@@ -15,7 +15,7 @@ from wfe_plugin.huggingface.texts import TEMPLATE, batches, model_inputs, padded
 from wfe_plugin.method.calibration import Calibration
 from wfe_plugin.method.estimator import PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
-from wfe_plugin.method.loss import wfe_loss
+from wfe_plugin.method.loss import estimate_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 
 Pair = tuple[str, str]  # article and summary
@@ -125,7 +125,7 @@ def loss_of_estimate(pending: PendingEstimate, target: Tensor) -> Tensor:
     """
     if issubclass(pending.kind, HurdleEstimate):
         return sliced_loss(pending, hurdle_loss, target, NO_TOKEN)
-    return sliced_loss(pending, lambda estimate, a_star: wfe_loss(estimate.a_hat, a_star), target, NO_TOKEN)
+    return sliced_loss(pending, estimate_loss, target, NO_TOKEN)
 
 
 def load_model(name: str, device: str = ""):

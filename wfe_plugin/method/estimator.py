@@ -42,6 +42,10 @@ class FrequencyEstimate(NamedTuple):
         return self.r_hat * self.g_hat
 
 
+class BudgetEstimate(FrequencyEstimate):
+    """As :class:`FrequencyEstimate`; training keeps r away from zero, see `estimate_loss`."""
+
+
 class WordLogits(NamedTuple):
     """One number for each sentence and word, not computed yet.
 
@@ -216,6 +220,7 @@ class LiteralEstimator(Estimator):
 
     scale_of_sum = 1.0  # of line 1
     frequency_bias: Optional[nn.Parameter]  # not in Figure 2
+    kind = FrequencyEstimate
 
     def __init__(self, state_size: int, vocabulary_size: int):
         super().__init__(vocabulary_size)
@@ -265,7 +270,7 @@ class LiteralEstimator(Estimator):
         return PendingEstimate(
             WordLogits(frequency, self.frequency_output.weight, self.frequency_bias),  # line 3
             WordLogits(occurrence, self.occurrence_output.weight),  # line 7
-            FrequencyEstimate,
+            self.kind,
         )
 
 
@@ -274,13 +279,17 @@ class WordFrequencyEstimator(LiteralEstimator):
 
     Under Adam a step moves r by about lr·‖Σh‖₁: with sums over 30 states, most true words end with r̂ = 0,
     where no gradient leads back. The division changes no function that the sub-model can compute. The bias
-    is ours: words start with a budget above zero.
+    is ours, and so is the price of an r below LEAST_BUDGET: every word starts with the same budget above
+    zero, and keeps one.
     """
+
+    kind = BudgetEstimate
 
     scale_of_sum = 1.0 / 30.0
 
     def __init__(self, state_size: int, vocabulary_size: int):
         super().__init__(state_size, vocabulary_size)
+        nn.init.zeros_(self.frequency_output.weight)
         self.frequency_bias = nn.Parameter(torch.full((vocabulary_size,), 0.2))
 
     def upgrade_state(self, state: dict[str, Tensor], prefix: str) -> None:

@@ -3,7 +3,9 @@
 import torch
 from torch import Tensor
 
-from wfe_plugin.method.estimator import places_in_slice
+from wfe_plugin.method.estimator import BudgetEstimate, FrequencyEstimate, places_in_slice
+
+LEAST_BUDGET = 0.1  # below ε, so that Equation 6 asks for nothing else
 
 
 def true_frequencies(target: Tensor, vocabulary_size: int, pad: int, first_word: int = 0) -> Tensor:
@@ -53,3 +55,24 @@ def wfe_loss(
     over = (difference - epsilon).clamp(min=0.0)
     under = (-difference - epsilon).clamp(min=0.0)
     return (over_cost * over.pow(power) + under_cost * under.pow(power)).sum(dim=-1)
+
+
+def estimate_loss(estimate: FrequencyEstimate, a_star: Tensor, over_cost: float = 0.2, **constants: float) -> Tensor:
+    """Equation 6, and for a :class:`BudgetEstimate` also c1·max(0, LEAST_BUDGET − r)² for each word.
+
+    Equation 6 is content with any estimate below ε for a word that is absent, and ReLU with any r below
+    zero: nothing keeps noise from forbidding words that a summary needs.
+
+    Args:
+        estimate: of (sentences, vocabulary)
+        a_star: a*, (sentences, vocabulary)
+        over_cost: c1
+        constants: the others of `wfe_loss`
+
+    Returns:
+        (sentences,)
+    """
+    loss = wfe_loss(estimate.a_hat, a_star, over_cost, **constants)
+    if isinstance(estimate, BudgetEstimate):
+        loss = loss + over_cost * (LEAST_BUDGET - estimate.r).clamp(min=0.0).square().sum(dim=-1)
+    return loss

@@ -33,6 +33,8 @@ def literal_losses(task, model, **options):
             a_star = (target + [EOS]).count(word)
             total_wfe += 0.2 * max(0.0, a_hat - a_star - 0.25) ** 2
             total_wfe += max(0.0, a_star - a_hat - 0.25) ** 2
+            if model.wfe.wfe_estimator == "paper":  # ours
+                total_wfe += 0.2 * max(0.0, 0.1 - r_m) ** 2
     return total_nll, total_wfe
 
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from wfe_plugin.method.estimator import (
     FrequencyEstimate,
@@ -123,6 +124,8 @@ class TestPaper:
     def test_is_figure_2_with_the_sum_over_30_and_a_bias(self):
         torch.manual_seed(3)
         head = WordFrequencyEstimator(4, 6)
+        assert head.frequency_output.weight.eq(0).all()  # or noise would spread the budgets of rare words
+        nn.init.normal_(head.frequency_output.weight)
         states = torch.randn(5, 1, 4)
         r, g = literal_figure_2(head, states[:, 0].tolist())
         estimate = head(states, torch.zeros(5, 1, dtype=torch.bool))

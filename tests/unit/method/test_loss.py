@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfe_plugin.method.loss import true_frequencies, wfe_loss
+from wfe_plugin.method.estimator import BudgetEstimate, FrequencyEstimate
+from wfe_plugin.method.loss import estimate_loss, true_frequencies, wfe_loss
 
 PAD = 1
 
@@ -40,6 +41,16 @@ def test_loss_by_hand():
     a_star = torch.tensor([[1.0, 1.0, 1.0, 2.0, 0.0]])
     # within the margin: 0, 0; over by 1: 0.2 * 1; under by 1.75: 3.0625; margin: 0
     assert wfe_loss(a_hat, a_star).tolist() == pytest.approx([0.2 + 3.0625])
+
+
+def test_an_estimate_that_keeps_budgets_above_zero():
+    r = torch.tensor([[-0.4, 0.05, 0.1, 1.0]])
+    numbers = r, torch.full_like(r, 100.0)  # open gates
+    a_star = torch.zeros(1, 4)
+    # Equation 6: only the last word, by 0.75; then 0.5 and 0.05 below 0.1
+    assert estimate_loss(FrequencyEstimate(*numbers), a_star).tolist() == pytest.approx([0.2 * 0.5625])
+    assert estimate_loss(BudgetEstimate(*numbers), a_star).tolist() == pytest.approx([0.2 * (0.5625 + 0.25 + 0.0025)])
+    assert estimate_loss(BudgetEstimate(*numbers), a_star, over_cost=1.0).tolist() == pytest.approx([0.815])
 
 
 @given(
