@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 from benchmarks.contenders import Contender, build_model, build_search
 from benchmarks.data import middle_batch
 from benchmarks.rounds import run_rounds
 from benchmarks.sizes import Sizes
+from benchmarks.training import EMPTY
 
 
 class Decoders:
@@ -29,17 +30,17 @@ class Decoders:
             for contender in self.contenders
         }
 
-    def measure(self, beam: int, rounds: int) -> list[dict[str, float]]:
-        """Rounds of {contender: seconds a batch}."""
+    def measure(
+        self, beam: int, rounds: int, seconds: float = float("inf"), others: Mapping[str, Callable] = EMPTY
+    ) -> list[dict[str, float]]:
+        """Rounds of {contender: seconds a batch}; the arguments are those of `measure_training`."""
         batch = middle_batch(self.sizes, self.sizes.decoding_batch)
         steps = self.sizes.steps
-        return run_rounds(
-            {
-                key: lambda key=key, search=search: timed_search(key, search, batch, steps)
-                for key, search in self.searches(beam).items()
-            },
-            rounds,
-        )
+        searches = {
+            key: lambda key=key, search=search: timed_search(key, search, batch, steps)
+            for key, search in self.searches(beam).items()
+        }
+        return run_rounds({**searches, **others}, rounds, seconds)
 
 
 def timed_search(name: str, search, batch: dict, steps: int) -> float:

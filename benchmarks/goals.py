@@ -46,7 +46,7 @@ def ratio_goal(what: str, limit: float, spread: Spread | None) -> Goal:
 
 
 def step(training: Sequence[dict], key: str, base: str) -> Spread | None:
-    return ratio(of_parts(training, *PARTS), key, base) if key in training[0] else None
+    return ratio(of_parts(training, *PARTS), key, base)
 
 
 def training_goals(training: dict[str, list]) -> list[Goal]:
@@ -60,6 +60,9 @@ def training_goals(training: dict[str, list]) -> list[Goal]:
                 made.append(ratio_goal(what, limit, step(training[size], key, base)))
         spread = step(training[size], "estimate", "encdec")
         made.append(ratio_goal(f"training step, {size} sizes, an estimate on a model / EncDec", 0.4, spread))
+    for key, name in (("encdec", "EncDec"), ("shipped", "WFE"), ("votes", "WFE votes")):
+        spread = step(training.get("small", ()), key, "opennmt")
+        made.append(ratio_goal(f"training step, small sizes, {name} / OpenNMT-py", 1.0, spread))
     return made
 
 
@@ -67,32 +70,32 @@ def decoding_goals(decoding: dict[str, dict]) -> list[Goal]:
     made = []
     for size, key, base, limit, what in (
         ("small", "votes", "stock", 0.6, "small sizes, votes as auto decodes / fairseq lstm"),
+        ("small", "votes", "opennmt", 1.0, "small sizes, votes as auto decodes / OpenNMT-py"),
         ("paper", "shipped", "stock", 0.75, "paper's sizes, WFE / fairseq lstm"),
         ("paper", "shortlist", "stock", 0.33, "paper's sizes, WFE with the shortlist / fairseq lstm"),
         ("transformer", "votes_transformer", "stock_transformer", 0.8, "Transformer, votes / fairseq transformer"),
     ):
-        rounds = decoding.get(size, {}).get(BEAM)
-        measured = rounds and key in rounds[0]
-        made.append(ratio_goal(f"decoding, beam {BEAM}, {what}", limit, ratio(rounds, key, base) if measured else None))
+        spread = ratio(decoding.get(size, {}).get(BEAM, ()), key, base)
+        made.append(ratio_goal(f"decoding, beam {BEAM}, {what}", limit, spread))
     return made
 
 
 def memory_and_size_goals(results: dict) -> list[Goal]:
+    training = results.get("memory", {}).get(PAPER.name, {})
+    added = memory.added_by_wfe(training) / MEGABYTE if {"shipped", "encdec"} <= set(training) else None
     made = [
         Goal(
             "peak memory of WFE beyond parameters, gradients and optimizer state",
             memory.allowed(PAPER) / MEGABYTE,
-            memory.added_by_wfe(results["memory"]) / MEGABYTE,
+            added,
             noise="2 x batch x vocabulary floats",
             unit=" MB",
-        ),
-        Goal(
-            f"mask beyond one addition: numbers touched, growth to {max(results['mask_work']):,} words",
-            0,
-            mask.growth_of_work(results["mask_work"]),
-            noise="0 is independent of the vocabulary",
-        ),
+        )
     ]
+    if "mask_work" in results:
+        growth, words = mask.growth_of_work(results["mask_work"]), max(results["mask_work"])
+        what = f"mask beyond one addition: numbers touched, growth to {words:,} words"
+        made.append(Goal(what, 0, growth, noise="0 is independent of the vocabulary"))
     for size, counts in results.get("parameters", {}).items():
         made.append(Goal(f"parameters of votes / of EncDec, {size} sizes", 0.25, counts["votes"] / counts["encdec"]))
     return made
@@ -115,11 +118,25 @@ def command_goals(results: dict) -> list[Goal]:
     return made
 
 
+def pipeline_goals(measured: dict) -> list[Goal]:
+    fixed = slowdown = None
+    if "experiment" in measured:
+        fixed = measured["experiment"]["whole"] - measured["experiment"]["search"]
+    if "processes" in measured:  # every figure here is at most its limit
+        slowdown = measured["processes"][1] / measured["processes"][2]
+    one = "one process / two, sentences per second"
+    return [
+        Goal("an experiment's fixed cost per decoding of 100 sentences", 5, fixed, unit=" s"),
+        Goal(one, 1 / 1.8, slowdown, noise="two are 1.8 times as fast"),
+    ]
+
+
 def goals(results: dict) -> list[Goal]:
     """All goals, from what `benchmarks.command` collected."""
     return [
-        *training_goals(results["training"]),
-        *decoding_goals(results["decoding"]),
+        *training_goals(results.get("training", {})),
+        *decoding_goals(results.get("decoding", {})),
+        *pipeline_goals(results.get("pipeline", {})),
         *memory_and_size_goals(results),
         *command_goals(results),
     ]

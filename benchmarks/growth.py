@@ -42,8 +42,10 @@ def settings(plan: Plan, base: Sizes = GROWTH) -> Iterator[tuple[str, int, Sizes
         yield "length", length, with_length(base, length)
 
 
-def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[str], None]) -> dict:
-    """{training or decoding: {curve: {x: {contender: median seconds a batch}}}}."""
+def measure_growth(
+    plan: Plan, contenders: Sequence[Contender], say: Callable[[str], None], time_is_up: Callable[[], bool]
+) -> dict:
+    """{training or decoding: {curve: {x: {contender: median seconds a batch}}}}, as far as there is time."""
 
     # The curves meet in their base, which is measured once.
     @functools.cache
@@ -56,14 +58,19 @@ def measure_growth(plan: Plan, contenders: Sequence[Contender], say: Callable[[s
         return medians(Decoders(contenders, sizes).measure(beam, plan.growth_rounds))
 
     curves: dict = {"training": {}, "decoding": {}}
-    for prefix, base in (("", GROWTH), ("small-", SMALL)):
+    points = []
+    for prefix, base in (("small-", SMALL), ("", GROWTH)):
         for curve, x, sizes in settings(plan, base):
-            say(f"growth: {prefix}{curve} {x:,}")
-            curves["training"].setdefault(prefix + curve, {})[x] = training(sizes)
-            curves["decoding"].setdefault(prefix + curve, {})[x] = decoding(sizes, BEAM)
+            points.append(("training", prefix + curve, x, functools.partial(training, sizes)))
+            points.append(("decoding", prefix + curve, x, functools.partial(decoding, sizes, BEAM)))
         for beam in plan.beams:
-            say(f"growth: {prefix}beam {beam}")
-            curves["decoding"].setdefault(prefix + "beam", {})[beam] = decoding(base, beam)
+            points.append(("decoding", prefix + "beam", beam, functools.partial(decoding, base, beam)))
+    for number, (kind, curve, x, measured) in enumerate(points):
+        if time_is_up():
+            say(f"growth: no time for {len(points) - number} of {len(points)} points")
+            break
+        say(f"growth: {kind}, {curve} {x:,}")
+        curves[kind].setdefault(curve, {})[x] = measured()
     return curves
 
 

@@ -1,4 +1,4 @@
-"""Peak memory of a contender's training step, in a process of its own."""
+"""Peak memory of a contender that trains or decodes, in a process of its own."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def make_moments(trainee) -> None:
     trainee.optimizer.zero_grad()
 
 
-def measure_memory(key: str, sizes: Sizes) -> dict[str, int]:
-    """Start a process that trains, and return its peak and its number of parameters."""
-    command = [sys.executable, "-m", "benchmarks.memory", key, sizes.name]
+def measure_memory(key: str, sizes: Sizes, beam: int = 0) -> dict[str, int]:
+    """Start a process that trains, or decodes with a beam; return its peak and its number of parameters."""
+    command = [sys.executable, "-m", "benchmarks.memory", key, sizes.name, "--beam", str(beam)]
     done = subprocess.run(
         command, cwd=Path(__file__).resolve().parent.parent, stdout=subprocess.PIPE, check=True, text=True
     )
@@ -65,21 +65,28 @@ def allowed(sizes: Sizes = PAPER) -> int:
 
 def main() -> None:
     silence_fairseq()
-    from benchmarks.contenders import TRAINING, build_trainee
+    from benchmarks.contenders import TRAINING, TRANSFORMERS, build_trainee
     from benchmarks.data import middle_batch
+    from benchmarks.decoding import Decoders
     from benchmarks.training import training_step
 
+    contenders = {contender.key: contender for contender in (*TRAINING, *TRANSFORMERS)}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("contender", choices=[contender.key for contender in TRAINING])
+    parser.add_argument("contender", choices=list(contenders))
     parser.add_argument("sizes", choices=list(SETTINGS))
+    parser.add_argument("--beam", type=int, default=0)
     arguments = parser.parse_args()
-    sizes = SETTINGS[arguments.sizes]
-    contender = next(one for one in TRAINING if one.key == arguments.contender)
-    trainee = build_trainee(contender, sizes)
-    batch = middle_batch(sizes, sizes.batch)
-    make_moments(trainee)
-    training_step(trainee, batch)
-    parameters = sum(parameter.numel() for parameter in trainee.model.parameters())
+    sizes, contender = SETTINGS[arguments.sizes], contenders[arguments.contender]
+    if arguments.beam:
+        decoders = Decoders([contender], sizes)
+        (model,) = decoders.models.values()
+        decoders.searches(arguments.beam)[contender.key](middle_batch(sizes, sizes.decoding_batch))
+    else:
+        trainee = build_trainee(contender, sizes)
+        model = trainee.model
+        make_moments(trainee)
+        training_step(trainee, middle_batch(sizes, sizes.batch))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     print(json.dumps({"peak": peak_memory(), "parameters": parameters}))
 
 

@@ -20,6 +20,8 @@ def write_plots(curves: Mapping, names: Mapping[str, str], directory: Path) -> l
     written = []
     for kind, of_kind in curves.items():
         for curve, points in of_kind.items():
+            if len(points) < 2:
+                continue
             path = directory / f"{kind}-{curve}.svg"
             path.write_text(plot(points, names, X_LABELS[curve.split("-")[-1]], Y_LABELS[kind]), encoding="utf-8")
             written.append(path)

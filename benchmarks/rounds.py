@@ -7,9 +7,13 @@ other round goes backwards, so that drift favours nobody.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median, quantiles
+from time import perf_counter
 from typing import Any, NamedTuple
+
+LEAST = 3  # rounds
 
 
 class Spread(NamedTuple):
@@ -30,18 +34,35 @@ class Spread(NamedTuple):
         return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def run_rounds(measure: Mapping[str, Callable[[], Any]], rounds: int) -> list[dict[str, Any]]:
-    """What each function returned in each round, after one round that is not counted."""
-    results = []
+def run_rounds(
+    measure: Mapping[str, Callable[[], Any]], rounds: int, seconds: float = float("inf")
+) -> list[dict[str, Any]]:
+    """What each function returned in each round, after one round that is not counted.
+
+    A contender that fails is left out of all rounds.
+
+    Args:
+        seconds: after these no round is begun, once there are LEAST of them
+    """
+    left, results, started = dict(measure), [], perf_counter()
     for number in range(rounds + 1):
-        order = list(measure) if number % 2 == 0 else list(reversed(measure))
-        results_of = {key: measure[key]() for key in order}
-        results.append({key: results_of[key] for key in measure})
-    return results[1:]
+        if number > LEAST and perf_counter() - started > seconds:
+            break
+        results_of = {}
+        for key in list(left) if number % 2 == 0 else list(reversed(left)):
+            try:
+                results_of[key] = left[key]()
+            except Exception as error:
+                print(f"{key} is left out: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                del left[key]
+        results.append(results_of)
+    return [{key: one[key] for key in left} for one in results[1:]]
 
 
-def ratio(rounds: Sequence[Mapping[str, float]], key: str, base: str) -> Spread:
-    """Of a contender's figure by another's in the same round."""
+def ratio(rounds: Sequence[Mapping[str, float]], key: str, base: str) -> Spread | None:
+    """Of a contender's figure by another's in the same round; None if either was not measured."""
+    if not rounds or key not in rounds[0] or base not in rounds[0]:
+        return None
     return Spread.of([one[key] / one[base] for one in rounds])
 
 

@@ -41,7 +41,9 @@ class Plan:
 
     training_rounds: dict[str, int]  # by the name of the sizes
     decoding_rounds: dict[tuple[str, int], int]  # by the name of the sizes and the beam
-    memory_of: tuple[str, ...]  # keys of the contenders
+    seconds: int  # after which such a measurement begins no further round
+    memory_of: tuple[tuple[str, str, int], ...]  # contender, name of the sizes, beam; a beam of 0 trains
+    minutes: int  # after which growth is measured no further
     growth_rounds: int
     vocabularies: tuple[int, ...]
     batches: tuple[int, ...]
@@ -49,6 +51,7 @@ class Plan:
     beams: tuple[int, ...]
     mask_rounds: int
     preprocessing: tuple[int, ...]  # numbers of pairs
+    texts: int  # that one process decodes, and two
 
 
 FULL = Plan(
@@ -56,19 +59,27 @@ FULL = Plan(
     decoding_rounds={
         ("paper", 1): 7,
         ("paper", 5): 7,
-        ("paper", 10): 5,
+        ("paper", 10): 3,
         ("small", 1): 9,
         ("small", 5): 9,
         ("small", 10): 9,
     },
-    memory_of=("stock", "encdec", "literal", "shipped"),
-    growth_rounds=3,
+    seconds=150,
+    memory_of=(
+        *((key, "paper", 0) for key in ("stock", "encdec", "literal", "shipped")),
+        *((key, "small", 0) for key in ("stock", "encdec", "shipped", "votes", "estimate")),
+        *((key, "paper", 5) for key in ("stock", "shipped")),
+        *((key, "small", 5) for key in ("stock", "shipped", "votes", "stock_transformer", "votes_transformer")),
+    ),
+    minutes=27,
+    growth_rounds=1,
     vocabularies=(5_000, 20_000, 69_000, 200_000),
     batches=(8, 32, 64, 128),
     lengths=(15, 30, 60, 120),
     beams=(1, 2, 5, 10),
     mask_rounds=25,
-    preprocessing=(100_000, 400_000),
+    preprocessing=(50_000, 200_000),
+    texts=8000,
 )
 QUICK = Plan(
     training_rounds={"paper": 3, "small": 10},
@@ -79,7 +90,9 @@ QUICK = Plan(
         ("small", 5): 3,
         ("small", 10): 3,
     },
-    memory_of=("encdec", "shipped"),  # those that a goal is about
+    seconds=30,
+    memory_of=(("encdec", "paper", 0), ("shipped", "paper", 0)),  # those that a goal is about
+    minutes=4,
     growth_rounds=1,
     vocabularies=(5_000, 20_000, 69_000),
     batches=(8, 32),
@@ -87,4 +100,5 @@ QUICK = Plan(
     beams=(1, 5),
     mask_rounds=9,
     preprocessing=(10_000, 40_000),
+    texts=2000,
 )

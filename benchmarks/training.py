@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 
 from benchmarks.contenders import TRAINING, Trainee, build_trainee
 from benchmarks.data import middle_batch
@@ -11,6 +13,7 @@ from benchmarks.rounds import run_rounds
 from benchmarks.sizes import Sizes
 
 FORWARD_BACKWARD = ("forward", "backward")
+EMPTY: Mapping[str, Callable] = MappingProxyType({})
 PARTS = (*FORWARD_BACKWARD, "optimizer")
 
 
@@ -42,11 +45,19 @@ def gradient_step(trainee: Trainee, batch: dict) -> dict[str, float]:
     return dict(zip(FORWARD_BACKWARD, (forward - started, done - forward)))
 
 
-def measure_training(sizes: Sizes, rounds: int, step=training_step) -> list[dict]:
-    """Rounds of {contender: {part: seconds}}."""
+def measure_training(
+    sizes: Sizes, rounds: int, step=training_step, seconds: float = float("inf"), others: Mapping[str, Callable] = EMPTY
+) -> list[dict]:
+    """Rounds of {contender: {part: seconds}}.
+
+    Args:
+        seconds: see `run_rounds`
+        others: who is measured besides: a function that makes a step, by contender
+    """
     batch = middle_batch(sizes, sizes.batch)
     trainees = {contender.key: build_trainee(contender, sizes) for contender in TRAINING}
-    result = run_rounds({key: lambda one=one: step(one, batch) for key, one in trainees.items()}, rounds)
-    del trainees
+    steps = {key: lambda one=one: step(one, batch) for key, one in trainees.items()}
+    result = run_rounds({**steps, **others}, rounds, seconds)
+    del trainees, steps
     gc.collect()
     return result

@@ -1,17 +1,15 @@
 """The benchmark: the literal contender says what WFE says, and the arithmetic of ratios and goals."""
 
-import json
 import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 import torch
 from fairseq.sequence_generator import SequenceGenerator
 
-from benchmarks import commands, growth, mask, memory, tables
+from benchmarks import growth, mask, memory
 from benchmarks.contenders import (
     ESTIMATE,
     LITERAL,
@@ -28,11 +26,8 @@ from benchmarks.contenders import (
 )
 from benchmarks.data import dictionary, middle_batch
 from benchmarks.decoding import Decoders, timed_search
-from benchmarks.goals import Goal, goals, ratio_goal
-from benchmarks.growth import settings
-from benchmarks.plots import plot
 from benchmarks.rounds import Spread, of_parts, ratio, run_rounds
-from benchmarks.sizes import FULL, PAPER, QUICK, SMALL, Plan
+from benchmarks.sizes import PAPER, QUICK, SMALL
 from benchmarks.training import PARTS, gradient_step, measure_training, training_step
 from helpers import ROOT
 
@@ -186,12 +181,18 @@ def test_growth_measures_a_setting_once(monkeypatch):
 
     monkeypatch.setattr(growth, "Decoders", FakeDecoders)
     monkeypatch.setattr(growth, "measure_training", fake_training)
-    curves = growth.measure_growth(QUICK, (), lambda message: None)
+    curves = growth.measure_growth(QUICK, (), lambda message: None, lambda: False)
     assert len(measured) == len(set(measured))
     for prefix in ("", "small-"):
         assert curves["training"][f"{prefix}batch"] == {8: {"stock": 9.0}, 32: {"stock": 33.0}}
     assert curves["decoding"]["beam"] == {1: {"stock": 1.0}, 5: {"stock": 5.0}}
     assert list(curves["training"]["vocabulary"]) == list(QUICK.vocabularies)
+    left = iter([False, False, True])
+    curves = growth.measure_growth(QUICK, (), lambda message: None, lambda: next(left))
+    assert {kind: list(of_kind) for kind, of_kind in curves.items()} == {
+        "training": ["small-vocabulary"],
+        "decoding": ["small-vocabulary"],
+    }
 
 
 def test_the_shortlist_only_decodes():
@@ -231,6 +232,17 @@ def test_rounds_alternate_after_one_to_warm_up():
     assert "".join(calls) == "abbaabba"
     assert rounds == [{"b": 3, "a": 4}, {"a": 5, "b": 6}, {"b": 7, "a": 8}]
     assert all(list(one) == ["a", "b"] for one in rounds)  # the order of tables
+
+
+def test_who_fails_is_left_out_and_time_ends_rounds(capsys):
+    answers = iter([1, 2])
+    assert run_rounds({"a": lambda: next(answers), "b": lambda: 7}, 3) == [{"b": 7}] * 3
+    assert "a is left out: StopIteration" in capsys.readouterr().err
+    assert len(run_rounds({"b": lambda: 7}, 9, seconds=0)) == 3
+
+
+def test_ratio_to_who_was_left_out():
+    assert ratio([{"a": 2.0}], "a", "b") is ratio([], "a", "a") is None
 
 
 def test_memory_beyond_parameters():
@@ -277,94 +289,3 @@ def test_another_pass_over_the_vocabulary_is_counted(monkeypatch):
 def test_mask_is_measured():
     measured = mask.measure_mask([50, 100], rounds=2)
     assert {words: len(rounds) for words, rounds in measured.items()} == {50: 2, 100: 2}
-
-
-# ---- goals and report
-
-
-def fake_results():
-    step = {"forward": 1.0, "backward": 2.0, "optimizer": 1.0}
-    slower = {"forward": 1.2, "backward": 2.4, "optimizer": 4.0}
-    steps = {"stock": slower, "encdec": step, "literal": slower, "shipped": slower, "votes": step, "estimate": step}
-    decoding = {"stock": 2.0, "encdec": 2.0, "literal": 8.0, "shipped": 1.8, "votes": 1.1, "shortlist": 0.8}
-    names = dict(zip([*steps, "shortlist", "stock_transformer", "votes_transformer"], "SELWVMNTU"))
-    return {
-        "names": names,
-        "training": {"paper": [steps], "small": [steps]},
-        "decoding": {
-            "paper": {5: [decoding]},
-            "small": {5: [decoding]},
-            "transformer": {5: [{"stock_transformer": 1.0, "votes_transformer": 0.7}]},
-        },
-        "memory": {"encdec": {"peak": 10**9, "parameters": 0}, "shipped": {"peak": 10**9 + 10**8, "parameters": 0}},
-        "mask": {10: [{"addition": 1.0, "mask": 1.5}], 100: [{"addition": 10.0, "mask": 12.3}]},
-        "mask_work": {10: 7, 100: 9},
-        "parameters": {"small": {"encdec": 100, "shipped": 90, "votes": 20}},
-        "help": {"train": 0.1, "generate": 0.4},
-        "preprocessing": {100_000: {"seconds": 10.0, "peak": 1.0}, 200_000: {"seconds": 20.0, "peak": 1.2}},
-    }
-
-
-def test_goals():
-    found = {goal.what: (goal.limit, goal.figure, goal.met) for goal in goals(fake_results())}
-    assert found["training step, small sizes, WFE / EncDec"] == (1.10, pytest.approx(1.9), False)
-    assert found["training step, small sizes, WFE votes / fairseq lstm"] == (0.9, pytest.approx(4 / 7.6), True)
-    assert found["training step, paper sizes, WFE / fairseq lstm"][0] == 0.65
-    assert found["training step, small sizes, an estimate on a model / EncDec"][:2] == (0.4, 1.0)
-    assert found["decoding, beam 5, small sizes, votes as auto decodes / fairseq lstm"] == (0.6, 0.55, True)
-    assert found["decoding, beam 5, paper's sizes, WFE / fairseq lstm"] == (0.75, 0.9, False)
-    assert found["decoding, beam 5, Transformer, votes / fairseq transformer"] == (0.8, 0.7, True)
-    assert found["parameters of votes / of EncDec, small sizes"] == (0.25, 0.2, True)
-    assert found["--help of the slowest command"] == (0.3, 0.4, False)
-    # 0.1 s for each thousand pairs
-    assert found["3.8 million pairs with BPE, two processes"] == (10, pytest.approx(380 / 60), True)
-    assert found["memory of preprocessing, 2 times the pairs"] == (1.5, 1.2, True)
-    assert len(found) == 20
-
-
-def test_goal_without_a_figure():
-    results = fake_results()
-    del results["decoding"]["paper"][5][0]["shortlist"]
-    missing = [goal.what for goal in goals(results) if goal.met is None]
-    assert missing == ["decoding, beam 5, paper's sizes, WFE with the shortlist / fairseq lstm"]
-
-
-def test_help_and_preprocessing_are_measured(monkeypatch):
-    assert {"generate", "preprocess"} < set(commands.command_modules())
-    monkeypatch.setattr(commands, "command_modules", lambda: ["user_dir"])
-    assert commands.measure_help()["user_dir"] > 0
-    measured = commands.measure_preprocessing([200])
-    assert measured[200]["cpu"] > 0 and measured[200]["peak"] > 10**7
-
-
-def test_goal_lines():
-    assert ratio_goal("a / b", 1.0, Spread(0.876, 0.85, 0.9)).line() == (
-        "met           a / b: 0.88 (goal: at most 1.00; half of the rounds: 0.85 to 0.90)"
-    )
-    assert Goal("memory", 141.1, 150.2, unit=" MB").line() == "MISSED        memory: 150 MB (goal: at most 141 MB)"
-    assert ratio_goal("c", 0.33, None).line() == "not measured  c: - (goal: at most 0.33)"
-
-
-def test_report_has_the_figures():
-    shown = tables.report(fake_results())
-    assert "1.90 (1.90 to 1.90)" in shown  # WFE's whole step
-    assert "17.8" in shown  # 32 sentences in 1.8 s
-    assert "1,100" in shown  # MB
-    json.dumps(fake_results())
-
-
-def test_plot_is_a_picture_of_its_own():
-    picture = plot({5: {"a": 1.0, "b": 2.0}, 10: {"a": 2.0}}, {"a": "A & Co", "b": "B"}, "words", "seconds")
-    root = ElementTree.fromstring(picture)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "A & Co" in texts and "B" not in texts  # B lacks a point
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 1
-
-
-@pytest.mark.parametrize("plan", [FULL, QUICK])
-def test_plans_measure_what_the_goals_need(plan: Plan):
-    assert plan.training_rounds["paper"] >= 3 and plan.decoding_rounds["paper", 5] >= 3
-    assert {"encdec", "shipped"} <= set(plan.memory_of)
-    assert {beam for size, beam in plan.decoding_rounds if size == "small"} == {1, 5, 10}
-    assert {curve for curve, _, _ in settings(plan)} == {"vocabulary", "batch", "length"}
