@@ -36,14 +36,14 @@ SIZES = {
     ),
 }
 ARCHITECTURES = {"bart": "bart_base"}  # of families that have none of their own name
-FAMILIES = ["lstm", *SIZES]
+FAMILIES = ["lstm", "copying", *SIZES]
 each_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 def toy_of(family: str, task, seed: int = 0, **config):
     """A random model with WFE, in evaluation mode."""
-    if family == "lstm":
-        return toy_model(task, seed, **config)
+    if family in ("lstm", "copying"):
+        return toy_model(task, seed, copy_attention=family == "copying", **config)
     return toy_of_architecture(f"wfe_{ARCHITECTURES.get(family, family)}", family, task, seed, **config)
 
 

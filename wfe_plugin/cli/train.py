@@ -1,5 +1,6 @@
 """``wfe-train``: prepared data to a trained model."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 from typing import Optional
@@ -17,11 +18,11 @@ PRESET_HELP = "\n".join(
 )
 EPILOG = f"""\
 A training has three phases:
-  1  the model, in OUT/model
+  1  the model, in OUT/model: an encoder-decoder that may also copy words of the source
   2  the estimate of word frequencies on top of it; the model itself stays as it is
   3  the calibration: how much weight the estimate has in decoding, and a reward per word, chosen
      on the validation set for --protocol; it takes at most a tenth of the training time
---baseline trains phase 1 alone, --add-wfe phases 2 and 3 on top of a model that is there.
+--baseline trains the paper's encoder-decoder alone (with --copying: phase 1), --add-wfe phases 2 and 3 on top of a model that is there.
 --estimator paper and literal train model and estimate together, as the paper does, and need no
 calibration. --epochs, --patience, --minutes and --best-by apply to phase 1 (with --add-wfe: to
 phase 2), and so do fairseq's options of optimizers, learning rates and criteria.
@@ -91,6 +92,12 @@ def build_parser() -> Parser:
         "one, and whether it estimates word frequencies",
     )
     parser.add_argument("--estimator", choices=ESTIMATORS, help=f"see below (default: {ESTIMATORS[0]})")
+    parser.add_argument(
+        "--copying",
+        action=argparse.BooleanOptionalAction,
+        help="the model may copy words of the source through its attention (default: with the default's LSTMs, not with "
+        "--baseline, --estimator paper and literal, which are the paper's models)",
+    )
     parser.add_argument("--epochs", type=positive, metavar="N", help="phase 1: at most N (default: the preset's)")
     parser.add_argument("--patience", type=positive, metavar="N", help="phase 1: default: the preset's")
     parser.add_argument(

@@ -15,6 +15,7 @@ from wfe_plugin.criterions.nll_wfe import (
     NLLWithWFEConfig,
     NLLWithWFECriterion,
     log_probs,
+    nll_of_tokens,
 )
 from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.evaluation.rouge_cost import COSTS, RougeCost
@@ -22,7 +23,6 @@ from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.generation.sampling import draw_quickly
 from wfe_plugin.generation.scorer import added_scores
 from wfe_plugin.method.bound import LEAST_LOG_GATE
-from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.risk import by_sentence, distinct, expected_risk
 
 # Options of the search on the validation set, which shows what decoding would give; as in wfe-generate.
@@ -248,9 +248,7 @@ class MRTCriterion(NLLWithWFECriterion):
         # In training some models compute few words' logits, and know where each target is.
         target = model.get_targets({"target": target}, net_output)
         if self.uses_up_logits(model, net_output[0]):
-            logits = net_output[0].view(-1, net_output[0].size(-1))
-            nll = nll_of_tokens_in_place(logits, target.view(-1), self.padding_idx)
-            return -nll.view(target.shape).sum(dim=1)
+            return -nll_of_tokens(net_output, target, self.padding_idx).sum(dim=1)
         lprobs = log_probs(model, net_output)
         log_p = lprobs.gather(2, target.unsqueeze(2)).squeeze(2).float()
         return log_p.masked_fill(target.eq(self.padding_idx), 0.0).sum(dim=1)

@@ -17,7 +17,7 @@ from wfe_plugin.criterions.finite import describe_non_finite
 from wfe_plugin.errors import UserError, check_ranges
 from wfe_plugin.method.estimator import FrequencyEstimate, PendingEstimate
 from wfe_plugin.method.hurdle import HurdleEstimate, hurdle_loss
-from wfe_plugin.method.likelihood import adaptive_log_probs, nll_in_place
+from wfe_plugin.method.likelihood import adaptive_log_probs, nll_of_tokens_in_place
 from wfe_plugin.method.loss import estimate_loss
 from wfe_plugin.method.sampled_loss import sampled_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
@@ -106,7 +106,7 @@ class NLLWithWFECriterion(FairseqCriterion):
         if net_output[0] is None:  # the estimate alone is trained
             loss = nll = torch.zeros((), device=target.device)
         elif self.uses_up_logits(model, net_output[0]):
-            loss = nll = self.nll_of_logits(net_output[0], target)
+            loss = nll = nll_of_tokens(net_output, target, self.padding_idx).sum()
         else:
             lprobs = log_probs(model, net_output)
             loss, nll = self.nll_loss(lprobs.view(-1, lprobs.size(-1)), target.reshape(-1))
@@ -141,10 +141,6 @@ class NLLWithWFECriterion(FairseqCriterion):
             and logits.dtype in (torch.float32, torch.float64)
             and adaptive_softmax_of(model) is None
         )
-
-    def nll_of_logits(self, logits: Tensor, target: Tensor) -> Tensor:
-        logits = logits.view(-1, logits.size(-1))
-        return nll_in_place(logits, target.reshape(-1), self.padding_idx)
 
     def nll_loss(self, lprobs: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """NLL as trained (smoothed) and as it is, summed over the tokens.
@@ -230,6 +226,14 @@ def log_probs(model, net_output) -> Tensor:
     if adaptive_softmax is not None and torch.is_grad_enabled():
         return adaptive_log_probs(adaptive_softmax, net_output[0])
     return model.get_normalized_probs(net_output, log_probs=True)
+
+
+def nll_of_tokens(net_output, target: Tensor, pad: int) -> Tensor:
+    """−log P of each word, (sentences, length), 0 at padding; the logits are used up."""
+    logits, extra = net_output
+    nll = nll_of_tokens_in_place(logits.view(-1, logits.size(-1)), target.reshape(-1), pad).view(target.shape)
+    copying = extra.get("copying") if isinstance(extra, dict) else None
+    return nll if copying is None else -copying.log_prob_of(target, -nll).masked_fill(target.eq(pad), 0.0)
 
 
 def pending_estimate(net_output) -> Optional[PendingEstimate]:

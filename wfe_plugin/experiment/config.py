@@ -15,7 +15,7 @@ from wfe_plugin.pipeline.presets import ESTIMATORS, PRESETS
 
 DECODINGS = ("auto", "full", "strict", "bound", "gate", "oracle", "off")
 
-# The paper's two systems, what can be had without training, and the default of this project.
+# The paper's two systems, what can be had without an estimate, and the default of this project.
 STANDARD_SYSTEMS = """\
 [training EncDec]
 baseline = yes
@@ -23,8 +23,12 @@ baseline = yes
 [training EncDec+WFE]
 estimator = paper
 
+[training EncDec+copying]
+baseline = yes
+options = --copying
+
 [training WFE votes]
-add wfe to = EncDec
+add wfe to = EncDec+copying
 estimator = votes
 
 [system EncDec]
@@ -46,12 +50,23 @@ decoding = full
 compare with = EncDec
   EncDec, cap 1
 
+[system EncDec+copying]
+training = EncDec+copying
+
+[system EncDec+copying, rule]
+training = EncDec+copying
+options = --word-cap 1
+tune = --out-of-source-penalty 0.5 1 2 4
+  --word-reward 0 0.5 1 2
+
 [system WFE votes]
 training = WFE votes
 decoding = auto
 compare with = EncDec
   Rule without training
   EncDec+WFE
+  EncDec+copying
+  EncDec+copying, rule
 """
 TRAINING_KEYS = "preset, baseline, estimator, add wfe to, start from, options"
 SYSTEM_KEYS = "training, decoding, options, outputs, role, tune, compare with"

@@ -123,6 +123,7 @@ class DecoderOutput:
         self.decoder = decoder
         self.name = output_layer_name(decoder)
         self.layer = getattr(decoder, self.name)
+        self.target_of_source: Optional[Tensor] = getattr(decoder, "target_of_source", None)
         self.known_weights: list[tuple[int, int]] = []
 
     def moments(self) -> tuple[WordMoments, float]:
@@ -145,6 +146,19 @@ class DecoderOutput:
             others = others if others.weight > 0 else None
         return ShortOutput(weight, bias, others, shift)
 
+    def translate_copies(self, words: Optional[Tensor]) -> None:
+        """Copied words, too, are places in the shortlist, or that of all others; None: words of the dictionary."""
+        if self.target_of_source is not None:
+            self.decoder.target_of_source = (
+                self.target_of_source
+                if words is None
+                else (
+                    torch.searchsorted(words, self.target_of_source).where(
+                        torch.isin(self.target_of_source, words), len(words)
+                    )
+                )
+            )
+
 
 @contextmanager
 def shortened_outputs(outputs: Sequence[DecoderOutput], words: Tensor) -> Iterator[None]:
@@ -152,7 +166,9 @@ def shortened_outputs(outputs: Sequence[DecoderOutput], words: Tensor) -> Iterat
     try:
         for output in outputs:
             setattr(output.decoder, output.name, output.shortened(words))
+            output.translate_copies(words)
         yield
     finally:
         for output in outputs:
             setattr(output.decoder, output.name, output.layer)
+            output.translate_copies(None)

@@ -1,6 +1,7 @@
 """EncDec+WFE: the LSTM encoder-decoder of the paper, with its WFE sub-model."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import (
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from wfe_plugin.errors import check_ranges
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
-from wfe_plugin.models.wfe_model import WFEConfig, WFEModel
+from wfe_plugin.models.copying_decoder import CopyingLSTMDecoder
+from wfe_plugin.models.wfe_model import WFEConfig, WFEModel, corresponding_words
 
 
 @dataclass
@@ -38,6 +40,10 @@ class WFELSTMConfig(WFEConfig):
     decoder_embed_dim: int = field(default=200, metadata={"help": "size of target embeddings (D in the paper)"})
     decoder_hidden_size: int = field(default=400, metadata={"help": "size of decoder states (H in the paper)"})
     decoder_layers: int = field(default=2, metadata={"help": "decoder layers"})
+    copy_attention: bool = field(
+        default=False,
+        metadata={"help": "words of the source may also be copied, through the attention (See et al., 2017)"},
+    )
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
@@ -65,7 +71,12 @@ class LSTMEncoderDecoder(FairseqEncoderDecoderModel):
             sum_directions=cfg.encoder_states == "sum",
             max_source_positions=cfg.max_source_positions,
         )
-        decoder = LSTMDecoder(
+        decoder_of = LSTMDecoder
+        if cfg.copy_attention:
+            words = corresponding_words(task.source_dictionary, task.target_dictionary)
+            words = words.masked_fill(words < 0, task.target_dictionary.unk())
+            decoder_of = partial(CopyingLSTMDecoder, target_of_source=words)
+        decoder = decoder_of(
             task.target_dictionary,
             embed_dim=cfg.decoder_embed_dim,
             hidden_size=cfg.decoder_hidden_size,

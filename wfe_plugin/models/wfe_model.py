@@ -240,6 +240,15 @@ class WFEModel(ChecksWeights):
             pending = self.read_frequencies(encoder_out, src_tokens)
         return logits, {**extra, "wfe": pending}
 
+    def get_normalized_probs(self, net_output, log_probs, sample=None):
+        """As fairseq's; where words may be copied, of all words together."""
+        extra = net_output[1]
+        copying = extra.get("copying") if isinstance(extra, dict) else None
+        if copying is None:
+            return super().get_normalized_probs(net_output, log_probs, sample)
+        found = copying.log_probs(net_output[0])
+        return found if log_probs else found.exp()
+
     def train(self, mode: bool = True):
         """As any module's; a model that stays as it is stays without dropout, too: the sub-model learns from the
         states that it will decode with.

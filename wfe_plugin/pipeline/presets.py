@@ -44,6 +44,11 @@ class Preset:
     estimate_epochs: int = 5
     estimate_patience: int = 2
 
+    @property
+    def can_copy(self) -> bool:
+        """Whether its model can copy words of the source."""
+        return "wfe_lstm" in self.options
+
     def wfe_options(self, estimator: Optional[str]) -> list[str]:
         """Which estimator the model has; None: it has none."""
         if not self.takes_wfe:

@@ -22,7 +22,7 @@ MANAGED = (
     "--validate-interval --validate-interval-updates --disable-validation --stop-min-lr --reset-optimizer "
     "--reset-lr-scheduler --reset-dataloader --reset-meters --finetune-from-model --continue-once "
     "--write-checkpoints-asynchronously --user-dir --task --source-lang --target-lang --without-wfe --wfe-only "
-    "--wfe-new-head --wfe-estimator --wfe-calibration "
+    "--wfe-new-head --wfe-estimator --wfe-calibration --copy-attention "
     "--distributed-world-size --distributed-rank --distributed-init-method --distributed-port "
     "--distributed-no-spawn --distributed-num-procs --device-id --nprocs-per-node --distributed-backend "
     # The task sets the first; the second changes the batches when a training continues.
@@ -30,6 +30,7 @@ MANAGED = (
 ).split()
 # These differ between the stages of a preset.
 STAGED = ["--optimizer", "--lr", "--clip-norm"]
+COPYING = "--copy-attention"  # of fairseq-train
 # fairseq fails with them on a CPU, some steps later.
 HALF_PRECISION = ["--fp16", "--bf16", "--memory-efficient-fp16", "--memory-efficient-bf16"]
 
@@ -49,6 +50,7 @@ class TrainOptions:
     add_wfe: Optional[str] = None
     start_from: Optional[str] = None
     estimator: Optional[str] = None
+    copying: Optional[bool] = None
     epochs: Optional[int] = None
     patience: Optional[int] = None
     minutes: Optional[float] = None
@@ -109,6 +111,8 @@ class TrainOptions:
             raise UserError("--from needs --preset mrt")
         if self.baseline and (self.add_wfe or self.estimator):
             raise UserError("--baseline trains no estimate: leave out --add-wfe and --estimator")
+        if self.copying and (self.add_wfe or self.start_from):
+            raise UserError("--copying: the model stays what it is; name one that was trained with it")
         if self.preset:
             self.validate_preset(PRESETS[self.preset])
         if self.add_wfe and self.best_by == "nll":
@@ -126,6 +130,8 @@ class TrainOptions:
             raise UserError(f"{name} needs --from MODEL" if preset.trains_further else f"{name} has no --from")
         if not preset.takes_wfe and (self.add_wfe or self.estimator):
             raise UserError(f"the model of {name} takes no estimate: leave out --add-wfe and --estimator")
+        if self.copying and not preset.can_copy:
+            raise UserError(f"--copying: the model of {name} cannot copy; choose a preset of LSTMs")
         if self.best_by == "risk" and preset.best_by != "risk":
             raise UserError(f"--best-by risk: {name} does not measure it")
         if preset.batch_size % self.processes:
@@ -145,9 +151,12 @@ class TrainOptions:
             patience = self.estimate_patience or values.estimate_patience
             best_by = "loss"
         baseline = self.baseline or not (values.takes_wfe or self.start_from)
+        other_model = {"--arch", "-a"}.intersection(self.fairseq_options)
+        copying = self.in_phases and values.can_copy and not other_model if self.copying is None else self.copying
         return replace(
             options,
             baseline=baseline,
+            fairseq_options=[*([COPYING] if copying else []), *self.fairseq_options],
             estimator=None if baseline or self.start_from else self.estimator or ESTIMATORS[0],
             epochs=self.epochs or epochs,
             patience=self.patience or patience,

@@ -26,21 +26,27 @@ EXPERIMENT, TRAINING, SYSTEM = (f"{DATA}[{section}]\n" for section in ("experime
 SYSTEMS = DATA + "[system A]\ntraining = EncDec\n[system B]\ntraining = EncDec\n"
 
 
+STANDARD = [
+    "EncDec", "EncDec, cap 1", "Rule without training", "EncDec+WFE", "EncDec+copying", "EncDec+copying, rule", "WFE votes",
+]  # fmt: skip
+
+
 def test_the_shortest_configuration_has_the_standard_systems(tmp_path):
     experiment = read_experiment(write(tmp_path / "mine.ini", DATA))
-    names = ["EncDec", "EncDec, cap 1", "Rule without training", "EncDec+WFE", "WFE votes"]
-    assert [system.name for system in experiment.systems] == names
-    assert [system.decoding for system in experiment.systems] == ["off", "off", "off", "full", "auto"]
-    assert [system.role for system in experiment.systems] == ["baseline", *["alternative"] * 2, *["wfe"] * 2]
-    encdec, paper, votes = experiment.trainings
-    assert (encdec.estimator, paper.estimator, votes.estimator) == ("", "paper", "votes")
-    assert votes.base == encdec and paper.base is None
+    assert [system.name for system in experiment.systems] == STANDARD
+    assert [system.decoding for system in experiment.systems] == [*["off"] * 3, "full", "off", "off", "auto"]
+    roles = ["baseline", *["alternative"] * 2, "wfe", *["alternative"] * 2, "wfe"]
+    assert [system.role for system in experiment.systems] == roles
+    encdec, paper, copying, votes = experiment.trainings
+    assert (encdec.estimator, paper.estimator, copying.estimator, votes.estimator) == ("", "paper", "", "votes")
+    assert votes.base == copying and copying.options == ("--copying",) and paper.base is None
+    assert experiment.judge == encdec
     rule = experiment.systems[2]
     assert rule.options == ("--word-cap", "1")
     assert [option for option, _ in rule.grid] == ["--out-of-source-penalty", "--word-reward"]
     assert (experiment.beams, experiment.seeds, experiment.preset) == ((1, 5, 10), (1,), "small")
     assert (experiment.baseline.name, experiment.proposed.name) == ("EncDec", "WFE votes")
-    assert experiment.systems[4].rivals == ("EncDec", "Rule without training", "EncDec+WFE")
+    assert set(experiment.systems[-1].rivals) == set(STANDARD) - {"EncDec, cap 1", "WFE votes"}
     assert experiment.out == tmp_path / "results" and experiment.title == "mine"
     assert experiment.data.arguments[:2] == ("--train", str(tmp_path / "text/train"))
     assert [(test.split, test.protocol) for test in experiment.tests] == [("test", "gigaword")]
@@ -59,7 +65,7 @@ def test_outputs_of_other_programs_join_the_standard_systems(tmp_path):
     text = DATA + "[system BART]\noutputs = bart/{set}-{seed}-{beam}.txt\n[test a b]\n[test c]\nsplit = test1\n"
     experiment = read_experiment(write(tmp_path / "mine.ini", text))
     bart = experiment.systems[-1]
-    assert len(experiment.systems) == 6 and bart.training is None and bart.role == "alternative"
+    assert len(experiment.systems) == 8 and bart.training is None and bart.role == "alternative"
     assert bart.file(experiment.tests[0], 3, 10) == tmp_path / "bart/a b-3-10.txt"
     assert bart.rivals == ("EncDec",) and None not in experiment.trainings
 
@@ -96,8 +102,7 @@ def test_configurations_of_the_examples(folder):
     )
     for one in (experiment, compare):
         assert len(one.seeds) == 3 and one.beams == (1, 5, 10)
-        names = ["EncDec", "EncDec, cap 1", "Rule without training", "EncDec+WFE", "WFE votes"]
-        assert set(names) <= {system.name for system in one.systems} and one.proposed.name == "WFE votes"
+        assert set(STANDARD) <= {system.name for system in one.systems} and one.proposed.name == "WFE votes"
     # The other configuration has nothing to train or decode again that this one has made.
     assert (compare.out, compare.data, compare.preset) == (experiment.out, experiment.data, experiment.preset)
     assert {replace(system, rivals=()) for system in compare.systems} >= {
@@ -147,7 +152,7 @@ def test_options_are_joined_around_one_separator():
         (EXPERIMENT + "baseline = X\n", "[experiment] baseline: 'X' is not one of EncDec"),
         (EXPERIMENT + "training options = 'a\n", "[experiment] training options: No closing quotation"),
         (SYSTEM, "[system A] training: is missing"),
-        (SYSTEM + "training = B\n", "[system A] training: 'B' is not one of EncDec, EncDec+WFE"),
+        (SYSTEM + "training = B\n", "[system A] training: 'B' is not one of EncDec, EncDec+copying, EncDec+WFE"),
         (SYSTEM + "training = EncDec\ndecoding = full\n", "estimates no frequencies: choose off or oracle"),
         (DATA + "[system A b]\ntraining = EncDec\n[system a-b]\ntraining = EncDec\n", "too much like 'A b'"),
         (TRAINING + "add wfe to = B\n", "[training A] add wfe to: 'B' is not one of"),
