@@ -300,7 +300,7 @@ def test_a_baseline_gets_wfe_through_the_scripts(family, data, tmp_path, capfd):
     own = ["--epochs", "1", "--threads", "1"]
     extra = ["--", "--cpu", "--log-interval", "1", *TINY[family]]
     assert train.main(options(data, plain, "--baseline", *own, *extra, preset=preset)) == 0
-    added = ["--add-wfe", str(plain), "--estimator", "copying", *own, *extra]
+    added = ["--add-wfe", str(plain), "--estimator", "votes", *own, *extra]
     assert train.main(options(data, model, *added, preset=preset)) == 0
     assert "epoch 1: validation nll" in capfd.readouterr().out
     decode = ["--model", str(model), "--data", str(data), "--threads", "1", "--out", str(out)]

@@ -224,7 +224,7 @@ def train_further_and_kill(kills, folder, rng):
     base = Trainings("encdec", data, "small", ["--baseline"])
     to_the_end(base.command(model), folder / "log")
     further = [
-        Trainings("copying", data, "small", ["--add-wfe", model, "--estimator", "copying"]),
+        Trainings("votes", data, "small", ["--add-wfe", model, "--estimator", "votes"]),
         Trainings("mrt", data, "mrt", ["--from", model], ["--mrt-size", 3, "--log-interval", 1]),
         Trainings("transformer", data, "transformer-small", [], TINY_TRANSFORMER),
         Trainings("unlikelihood", data, "small", ["--best-by", "rouge"], ["--criterion", "nll_unlikelihood", *TINY]),

@@ -119,10 +119,10 @@ def test_training_with_unlikelihood(data, tmp_path, capsys):
 
 
 def test_wfe_is_added_to_a_trained_model(data, tmp_path, capsys):
-    base, out = tmp_path / "encdec", tmp_path / "copying"
+    base, out = tmp_path / "encdec", tmp_path / "votes"
     own = ["--epochs", "1", "--", "--cpu", *TINY]
     assert train.main(options(data, base, "--baseline", *own, preset="small")) == 0
-    more = ["--add-wfe", str(base), "--estimator", "copying"]
+    more = ["--add-wfe", str(base), "--estimator", "votes"]
     assert train.main(options(data, out, *more, *own, preset="small")) == 0
     before, after = (torch.load(path / "checkpoint_best.pt")["model"] for path in (base, out))
     assert "wfe_head.votes.weight" in after
@@ -154,7 +154,7 @@ def test_minimum_risk_training_starts_from_a_model_and_continues_exactly(data, t
     base = tmp_path / "base"
     own = ["--threads", "1", "--", "--cpu"]
     sizes = [*TINY, "--dropout", "0.2"]
-    assert train.main(options(data, base, "--epochs", "1", "--estimator", "copying", *own, *sizes, preset="small")) == 0
+    assert train.main(options(data, base, "--epochs", "1", "--estimator", "votes", *own, *sizes, preset="small")) == 0
     capsys.readouterr()
     # Sizes and estimator come from there; "--log-interval" does not, since it is none of the model's options.
     mrt = [*own, "--mrt-size", "3", "--mrt-max-length", "6", "--mrt-bounded", "--mrt-cost", "rouge-1"]

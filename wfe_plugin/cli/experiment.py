@@ -53,7 +53,7 @@ the configuration in full; everything but [data] may be left out:
   [training EncDec]          # default: EncDec, EncDec+WFE and WFE votes
   preset = small             # default: that of [experiment]
   baseline = yes             # no frequency estimation
-  # or: estimator = paper    # default; or literal, copying, votes
+  # or: estimator = paper    # default; or literal, votes
   # or: add wfe to = EncDec  # an estimate alone, on top of that model, which stays as it is
   # or: start from = EncDec  # with preset = mrt: that model, trained further
   options =                  # of wfe-train

@@ -44,7 +44,6 @@ estimators of word frequencies:
   paper    upper bound and gate with the paper's loss; the sum of Figure 2 is divided by a constant,
            and the bound has a bias
   literal  the same by Figure 2 to the letter
-  copying  votes as version 0.1.0 had it
 
 The best checkpoint, OUT/checkpoint_best.pt, is that of the epoch with the best score on the
 validation set: the negative log-likelihood of the summaries (nll), the loss that is trained,

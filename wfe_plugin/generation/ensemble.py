@@ -122,7 +122,8 @@ class RuledEnsemble(EnsembleModel):
         if wanted > 0 and self.models_size == 1:
             scores, attention = self.logits(tokens, batch.encoder_outs[0], states[0])
             scores = scores.div_(temperature) if temperature != 1.0 else scores
-            normalize = self.normalized
+            if temperature != 1.0 or not getattr(self.single_model.decoder, "returns_log_probs", False):
+                normalize = self.normalized
         else:
             scores, attention = self.forward_decoder(tokens, batch.encoder_outs, states, temperature)
         if self.options.coverage_penalty > 0 and attention is None:

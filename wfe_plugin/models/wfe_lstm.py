@@ -1,7 +1,6 @@
 """EncDec+WFE: the LSTM encoder-decoder of the paper, with its WFE sub-model."""
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import (
@@ -9,13 +8,12 @@ from fairseq.models import (
     register_model,
     register_model_architecture,
 )
-from fairseq.models.lstm import LSTMDecoder
 from omegaconf import II
 from torch import Tensor
 
 from wfe_plugin.errors import check_ranges
 from wfe_plugin.models.bilstm_encoder import BiLSTMEncoder, BiLSTMEncoderOut
-from wfe_plugin.models.copying_decoder import CopyingLSTMDecoder
+from wfe_plugin.models.lstm_decoder import AttentiveLSTMDecoder
 from wfe_plugin.models.wfe_model import WFEConfig, WFEModel, corresponding_words
 
 
@@ -71,13 +69,13 @@ class LSTMEncoderDecoder(FairseqEncoderDecoderModel):
             sum_directions=cfg.encoder_states == "sum",
             max_source_positions=cfg.max_source_positions,
         )
-        decoder_of = LSTMDecoder
+        words = None
         if cfg.copy_attention:
             words = corresponding_words(task.source_dictionary, task.target_dictionary)
             words = words.masked_fill(words < 0, task.target_dictionary.unk())
-            decoder_of = partial(CopyingLSTMDecoder, target_of_source=words)
-        decoder = decoder_of(
+        decoder = AttentiveLSTMDecoder(
             task.target_dictionary,
+            words,
             embed_dim=cfg.decoder_embed_dim,
             hidden_size=cfg.decoder_hidden_size,
             out_embed_dim=cfg.decoder_hidden_size,

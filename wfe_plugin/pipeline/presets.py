@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 # The estimators by name, the default first; models/ has what they are.
-ESTIMATORS = ("votes", "paper", "literal", "copying")
+ESTIMATORS = ("votes", "paper", "literal")
 # Those that are trained together with the model and decode by Equation 4 as it is.
 JOINT_ESTIMATORS = ("paper", "literal")
 

@@ -67,7 +67,7 @@ def test_the_default_has_phases():
 @pytest.mark.parametrize(
     "options, preset, in_phases",
     [(dict(estimator="paper"), "small", False), (dict(estimator="literal"), "small", False),
-     (dict(estimator="copying"), "small", True), (dict(baseline=True), "small", False),
+     (dict(estimator="votes"), "small", True), (dict(baseline=True), "small", False),
      (dict(add_wfe="m"), "small", False), (dict(), "abs", False), (dict(start_from="m", preset="mrt"), "mrt", False)],
 )  # fmt: skip
 def test_what_has_phases(options, preset, in_phases):
@@ -83,7 +83,8 @@ def test_options_of_an_estimate_on_top_of_a_model():
 
 
 def test_estimators_are_those_of_the_models():
-    assert set(ESTIMATORS) == set(OF_MODELS) and set(JOINT_ESTIMATORS) < set(ESTIMATORS)
+    assert set(OF_MODELS) - set(ESTIMATORS) == {"copying"}  # of version 0.1.0
+    assert set(JOINT_ESTIMATORS) < set(ESTIMATORS) < set(OF_MODELS)
 
 
 def test_presets_use_the_fused_adam():

@@ -1,6 +1,6 @@
-"""An LSTM decoder with global attention that may also copy words of the source."""
+"""The LSTM decoder with global attention, which may also copy words of the source."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 import torch.nn.functional as F
@@ -38,10 +38,12 @@ class Copying(NamedTuple):
         """log P of all words, (sentences, length, vocabulary), float32."""
         generated = F.log_softmax(logits, dim=-1, dtype=torch.float32)
         gate = self.gate.float().unsqueeze(2)
-        # What all positions of a word have together is at each of them, and each writes its share of the result.
+        # What all positions of a word have together is at each of them; with a gradient, each writes its share.
         same = self.words.unsqueeze(1).eq(self.words.unsqueeze(2)).float()
         places = self.words.unsqueeze(1).expand(*gate.shape[:2], -1)
         copied = self.mixed(generated.gather(2, places), self.attention.float() @ same, gate)
+        if not torch.is_grad_enabled():
+            return generated.add_(F.logsigmoid(-gate)).scatter_(2, places, copied)
         others = (generated + F.logsigmoid(-gate)).scatter(2, places, 0.0)
         return others.scatter_add(2, places, copied / same.sum(dim=1).unsqueeze(1))
 
@@ -52,33 +54,44 @@ class Copying(NamedTuple):
         return torch.logaddexp(generated + F.logsigmoid(-gate), copied + F.logsigmoid(gate))
 
 
-class CopyingLSTMDecoder(LSTMDecoder):
-    """fairseq's LSTM decoder, with copying.
+class AttentiveLSTMDecoder(LSTMDecoder):
+    """fairseq's LSTM decoder with a faster loop, and with copying.
 
     Args:
-        target_of_source: (source vocabulary,), each word of the source in the target's vocabulary
+        target_of_source: (source vocabulary,), each word of the source in the target's vocabulary;
+            None: words are not copied
     """
 
-    def __init__(self, dictionary, target_of_source: Tensor, **kwargs):
+    def __init__(self, dictionary, target_of_source: Optional[Tensor] = None, **kwargs):
         super().__init__(dictionary, **kwargs)
-        self.copy_gate = Linear(self.hidden_size, 1)
-        self.register_buffer("target_of_source", target_of_source, persistent=False)
+        self.copies = target_of_source is not None
+        if self.copies:
+            self.copy_gate = Linear(self.hidden_size, 1)
+            self.register_buffer("target_of_source", target_of_source, persistent=False)
 
     def forward(self, prev_output_tokens, encoder_out=None, incremental_state=None, src_lengths=None):
         """
         Returns:
-            in training: logits, and a dictionary with `copying`, which makes probabilities of them;
-            else log-probabilities, which a softmax leaves as they are
+            logits and attention; where words are copied: in training, logits and a dictionary with
+            `copying`, which makes probabilities of them, else log-probabilities
         """
         x, attention = self.extract_features(prev_output_tokens, encoder_out, incremental_state)
-        copying = Copying(self.copy_gate(x).squeeze(-1), attention, self.target_of_source[encoder_out.tokens.t()])
         logits = self.output_layer(x)
+        if not self.copies:
+            return logits, attention
+        copying = Copying(self.copy_gate(x).squeeze(-1), attention, self.target_of_source[encoder_out.tokens.t()])
         if self.training:
             return logits, {"attn": attention, "copying": copying}
         return copying.log_probs(logits), {"attn": attention}
 
+    @property
+    def returns_log_probs(self) -> bool:
+        """In evaluation: a softmax would leave them as they are."""
+        return self.copies
+
     def extract_features(self, prev_output_tokens, encoder_out=None, incremental_state=None):
-        """As fairseq's, but with the attention in training, too.
+        """As fairseq's, which writes the attention of each step into a tensor that autograd watches, and
+        drops it in training.
 
         Returns:
             features (sentences, length, size); attention (sentences, length, source length)

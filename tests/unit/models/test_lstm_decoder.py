@@ -1,4 +1,4 @@
-"""The decoder that may copy words of the source."""
+"""The LSTM decoder, which may copy words of the source."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 
 from helpers.toy import generate, toy_batch, toy_model, toy_sources, toy_task
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion, nll_of_tokens
-from wfe_plugin.models.copying_decoder import Copying
+from wfe_plugin.models.lstm_decoder import Copying
 
 WORDS = 6
 PAD, EOS, UNK = 1, 2, 3
