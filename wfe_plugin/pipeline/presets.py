@@ -121,7 +121,7 @@ PRESETS = {
         epochs=12,
         patience=3,
         options=("--arch", "wfe_lstm", "--dropout", "0.3", *_sizes(embedding=128, hidden=160, layers=1)),
-        stages=(_adam("0.002"),),
+        stages=(_adam("0.002", "5", *_HALVING),),
     ),
     "transformer-small": _small(
         "a Transformer with two layers, D=128, 4 heads", "wfe_transformer_small", "0.003", *_WARMING_UP, takes_wfe=True
