@@ -41,7 +41,7 @@ class RuledEnsemble(EnsembleModel):
         self.rules = rules
         self.shortlist = shortlist
         self.target_of_source: Optional[Tensor] = None
-        if options.out_of_source_penalty > 0:
+        if any(rule.reads_source for rule in rules):
             words = corresponding_words(self.single_model.encoder.dictionary, dictionary)
             self.target_of_source = words.masked_fill(words < 0, dictionary.unk())
 

@@ -3,6 +3,8 @@
 import logging
 import math
 from argparse import Namespace
+from dataclasses import fields
+from typing import Optional
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from fairseq.sequence_generator import SequenceGenerator
 from helpers.literal_search import LiteralSearch
 from helpers.toy import FIRST_WORD, generate, toy_batch, toy_model, toy_sources, toy_task, words_of
 from wfe_plugin.errors import UserError
-from wfe_plugin.generation.options import DecodingConfig
+from wfe_plugin.generation.options import NEUTRAL, RANGES, DecodingConfig
 from wfe_plugin.method.calibration import PAPER, Calibration
 
 WORDS = 8
@@ -45,6 +47,16 @@ LOG_BASE_RATE = torch.linspace(-6.0, -0.1, FIRST_WORD + WORDS)
 def test_values_that_make_no_sense(options, message):
     with pytest.raises(UserError, match=message):
         DecodingConfig(**options).validate()
+
+
+def test_every_option_of_a_rule_has_a_neutral_value_and_every_number_a_range():
+    """What NEUTRAL lacks would be ignored with --wfe-decoding off, which then is fairseq's own search."""
+    no_rules = {"wfe_decoding", "wfe_gate_weight", "wfe_base_rate_weight", "wfe_bound_eos", "wfe_shortlist"}
+    no_rules |= {"exempt_words", "ignore_when_blocking"}
+    options = {option.name: option for option in fields(DecodingConfig) if not option.name.startswith("_")}
+    assert set(options) - set(NEUTRAL) == no_rules
+    numbers = {name for name, option in options.items() if option.type in (int, float, Optional[float])}
+    assert set(RANGES) == numbers
 
 
 def test_values_that_make_sense():
@@ -138,11 +150,14 @@ def literal(task, model, source, decoding, options):
 
 
 @pytest.mark.parametrize("options", WEIGHTS, ids=lambda options: "+".join(options))
-@pytest.mark.parametrize("decoding", ["auto", "strict", "gate"])
+@pytest.mark.parametrize("decoding", ["auto", "strict", "gate", "off"])
 def test_every_score_and_greedy_output_is_that_of_figure_1(decoding, options):
+    if decoding == "off":
+        options = {name: value for name, value in options.items() if name in NEUTRAL}
     task = toy_task(WORDS, wfe_decoding=decoding)
+    task.source_dictionary.add_symbol("foreign")  # to the summaries
     model = weighted_model(task, 3)
-    sources = toy_sources(4, WORDS, 3)
+    sources = toy_sources(4, WORDS + 1, 3)
     found = generate(task, [model], toy_batch(task, sources), **options)
     greedy = generate(task, [model], toy_batch(task, sources), beam=1, **options)
     for source, hypotheses, (best,) in zip(sources, found, greedy):

@@ -28,7 +28,9 @@ class StepContext(NamedTuple):
 
 
 class Rule(ABC):
-    """Changes the scores of the next word of each hypothesis."""
+    """Changes the scores of the next word of each hypothesis: a logits processor."""
+
+    reads_source = False  # whether it looks at `step.sentences.source_words`
 
     @abstractmethod
     def __call__(self, lprobs: Tensor, step: StepContext) -> None:
