@@ -8,7 +8,7 @@ Everything is written into DIR (default: demo-out in the repository), which is
 replaced. The defaults take about ten minutes on two idle cores."
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-out=$here/../../demo-out epochs=8 train_size=12000 seed=1
+out=$here/../../demo-out epochs=12 train_size=12000 seed=1
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -49,14 +49,16 @@ say "Preparing it: wfe-preprocess"
 logged preprocess.log wfe-preprocess --train text/train --valid text/valid --test text/test --out data
 grep -o '\[.*types' preprocess.log | sed 's/^/  /'
 
-say "Training two models side by side, at most $epochs epochs each: wfe-train"
+say "Training three models on two cores, at most $epochs epochs each: wfe-train"
 train() { # name, further options
     local name=$1; shift
     { wfe-train --data data --out "$name" --preset small --epochs "$epochs" --threads 1 --seed "$seed" "$@" 2>&1 ||
         { touch failed; tail -n 5 "$name/train.log" 2>/dev/null; }; } | sed -u "s/^train: /  $name: /"
 }
-train default --estimate-epochs 3 --no-calibration & first=$!
-train paper --estimator paper & second=$!
+# The model of the default learns to copy within few epochs; plain attention needs twelve of these.
+few=$((epochs < 4 ? epochs : 4)) most=$((epochs < 8 ? epochs : 8))
+train encdec --baseline & first=$!
+{ train default --epochs $few --estimate-epochs 3 --no-calibration; train paper --estimator paper --epochs $most; } & second=$!
 trap 'kill $first $second 2>/dev/null || true' EXIT INT TERM
 wait $first; wait $second
 trap - EXIT INT TERM
@@ -72,9 +74,8 @@ decode() { # name, model, further options
     local name=$1 model=$2; shift 2
     logged "decode-$name.log" wfe-generate --model "$model" --data data --out "$name.out" --threads 1 "$@"
 }
-# Under "default", the model itself is the encoder-decoder without an estimate.
-decode encdec default/model -- --max-len-b 30 & first=$!
-decode rule default/model -- --max-len-b 30 --out-of-source-penalty 2 --word-cap 1 & second=$!
+decode encdec encdec -- --max-len-b 30 & first=$!
+decode rule encdec -- --max-len-b 30 --out-of-source-penalty 2 --word-cap 1 & second=$!
 wait $first; wait $second
 decode paper paper -- --max-len-b 30 & first=$!
 decode default default -- --max-len-b 30 & second=$!
