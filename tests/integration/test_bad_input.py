@@ -21,7 +21,7 @@ from helpers.bad_world import checkpoint, refused
 from helpers.text_sets import write_sets
 from wfe_plugin.cli import evaluate, frequencies, generate, preprocess, train, treat
 from wfe_plugin.cli import experiment as experiment_cli
-from wfe_plugin.pipeline import child, training
+from wfe_plugin.pipeline import training
 from wfe_plugin.pipeline.decode import Decoder
 from wfe_plugin.pipeline.generate import NBEST, SCORES, SUMMARIES
 from wfe_plugin.pipeline.record import RECORD
@@ -139,15 +139,11 @@ def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [["-s", "target"], ["-starget"], ["-t=source"]])
-def test_short_forms_of_options_that_the_scripts_set(world, capsys, words):
-    message = f"--{'source' if words[0].startswith('-s') else 'target'}-lang after --: "
-    for main, arguments in (
-        (generate.main, ["--model", "good.pt"]),
-        (train.main, ["--data", "data", "--preset", "small"]),
-    ):
-        with pytest.raises(SystemExit):
-            main([*arguments, "--out", "out", "--", *words])
-        assert message in capsys.readouterr().err
+def test_short_forms_of_options_that_the_script_sets(world, capsys, words):
+    with pytest.raises(SystemExit):
+        generate.main(["--model", "good.pt", "--out", "out", "--", *words])
+    side = "source" if words[0].startswith("-s") else "target"
+    assert f"--{side}-lang after --: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("task", [{}, {"data": None}, argparse.Namespace()])
@@ -368,32 +364,3 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):
     assert re.search(r"error: \S+: (cannot be written \()?File too large", told)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and (out == path or out in path.parents)]
     assert not [path for path in left if not path.name.endswith((".tmp", ".log"))]
-
-
-# What fairseq's commands say through our scripts
-
-
-@pytest.mark.parametrize(
-    "output, expected",
-    [
-        ("INFO: x\nusage: fairseq-train\nfairseq-train: error: unrecognized arguments: --foo\n",
-         "it failed (exit status 2): unrecognized arguments: --foo"),
-        ("fairseq-train: error: no GPU\n" + "[0]:\n" * 30 + "traceback : To enable traceback see: http\n",
-         "it failed (exit status 2): no GPU"),
-        ("traceback : Signal 15 (SIGTERM) received by PID 3\ntraceback : Signal 9 (SIGKILL) received by PID 4\n====\n",
-         "it failed (exit status 2): one of its processes was ended by signal 9: is there enough memory?"),
-        ("Traceback (most recent call last):\n  raise\nOSError: [Errno 28] No space left on device\n",
-         "it failed (exit status 2): No space left on device"),
-        ("Traceback (most recent call last):\n  raise\nFileNotFoundError: [Errno 2] No such file or directory: 'a b'\n",
-         "it failed (exit status 2): a b: No such file or directory"),
-        ("one\ntwo\n", "it failed (exit status 2):\none\ntwo"),
-        ("", "it failed (exit status 2):"),
-    ],
-)  # fmt: skip
-def test_last_words(output, expected):
-    assert child.failure("it", 2, output) == expected
-
-
-def test_a_command_that_was_ended():
-    assert child.failure("it", -9, "one\n") == "it was ended by signal 9: is there enough memory?"
-    assert child.failure("it", -11, "one\n") == "it was ended by signal 11:\none"

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from helpers.experiment_stubs import write
 from wfe_plugin.cli import experiment as cli
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.config import read_experiment
 from wfe_plugin.experiment.plan import joined
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
-def write(path: Path, text: str) -> Path:
-    path.write_text(textwrap.dedent(text), encoding="utf-8")
-    return path
 
 
 DATA = "[data]\ntrain = text/train\nvalid = text/valid\ntest = text/test\n"
