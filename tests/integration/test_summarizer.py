@@ -5,20 +5,10 @@ import logging
 import pytest
 
 import wfe_plugin
-from helpers.raw_text_model import TEXTS, make_model
+from helpers.raw_text_model import TEXTS
 from wfe_plugin.cli import generate
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def summarizer(model):
-    return wfe_plugin.Summarizer(model)
 
 
 def test_as_the_command(model, summarizer, tmp_path):
