@@ -100,16 +100,10 @@ GOOD = {"best_epoch": 1, "progress": {"last": 1, "best": 1, "score": 1.0, "waite
     [
         lambda record: [],
         lambda record: {**record, "settings": []},
-        lambda record: {**record, "settings": {**record["settings"], "fairseq_options": 5}},
-        lambda record: {**record, "settings": {**record["settings"], "fairseq_options": [5]}},
-        lambda record: {**record, "settings": {**record["settings"], "model_options": 5}},
         lambda record: {**record, "settings": {**record["settings"], "preset": "none_such"}},
         lambda record: {"settings": {k: v for k, v in record["settings"].items() if k != "baseline"}},
         lambda record: {**record, "finished": 5},
         lambda record: {**record, "finished": {**GOOD, "progress": {"x": 1}}},
-        lambda record: {**record, "finished": {**GOOD, "progress": {**GOOD["progress"], "last": "1"}}},
-        lambda record: {**record, "finished": {**GOOD, "best_epoch": None}},
-        lambda record: {**record, "finished": {**GOOD, "stopped_at_seconds": "x"}},
     ],
 )
 def test_a_damaged_record_is_told(spoil, data, tmp_path, capsys):
