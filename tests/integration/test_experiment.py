@@ -19,7 +19,6 @@ from wfe_plugin.experiment import commands
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.steps import Step
-from wfe_plugin.experiment.trainings import Trainings
 
 PARSERS = cli.parsers  # the lab has others
 
@@ -149,24 +148,14 @@ def test_lost_and_damaged_summaries_are_decoded_again(lab, capsys):
         ("speed/cats/round1.json", "milliseconds"),
     ],
 )
-def test_records_that_were_edited_are_made_again(lab, record, fact):
+def test_records_of_older_versions_are_made_again(lab, record, fact):
     lab.edit("speed rounds = 0", "speed rounds = 1")
     assert lab.run() == 0
     path = lab.out / record
     whole = json.loads(path.read_text())
-    without = {key: value for key, value in whole.items() if key != fact}
-    older = {key: value for key, value in without.items() if key != "checksum"}
-    for damaged in (without, older, {**whole, fact: None}):
-        path.write_text(json.dumps(damaged))
-        assert lab.run() == 0
-        assert type(json.loads(path.read_text())[fact]) is type(whole[fact])
-
-
-def test_a_model_without_its_record(tmp_path):
-    for content in ("", "{}", '{"finished": {"progress": {}}}'):
-        (tmp_path / "training.json").write_text(content)
-        with pytest.raises(UserError, match="training.json: is damaged; remove .* to train anew"):
-            Trainings.facts(None, tmp_path)
+    path.write_text(json.dumps({key: value for key, value in whole.items() if key != fact}))
+    assert lab.run() == 0
+    assert type(json.loads(path.read_text())[fact]) is type(whole[fact])
 
 
 def test_new_beams_and_decoding_options_decode_only(lab):
@@ -337,10 +326,8 @@ def test_interruption_ends_what_was_started(tmp_path):
         assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
-def test_commands_that_cannot_run(tmp_path, monkeypatch):
+def test_a_command_that_was_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "executable", lambda name: [name])
-    with pytest.raises(UserError, match="cannot be run"):
-        run_all([Command("x", [str(tmp_path / "missing")], tmp_path / "log")])
     with pytest.raises(UserError, match="ended by signal 9"):
         run_all([Command("x", ["/bin/sh", "-c", "kill -9 $$"], tmp_path / "log")])
 

@@ -99,19 +99,16 @@ def start(command: Command) -> subprocess.Popen:
     with named(command.log), open(command.log, "a", encoding="utf-8") as log:
         log.write(f"$ {as_text(command.arguments)}\n")
         log.flush()
-        try:
-            return subprocess.Popen(
-                [*executable(command.arguments[0]), *map(str, command.arguments[1:])],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                # A group of its own, so that what a command started ends with it.
-                start_new_session=True,
-                close_fds=False,  # it holds the experiment's directory with us, see lock.py
-            )
-        except OSError as error:
-            raise UserError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
+        return subprocess.Popen(
+            [*executable(command.arguments[0]), *map(str, command.arguments[1:])],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            # A group of its own, so that what a command started ends with it.
+            start_new_session=True,
+            close_fds=False,  # it holds the experiment's directory with us, see lock.py
+        )
 
 
 def last_output(log: Path) -> str:

@@ -107,16 +107,13 @@ class Trainings:
 
     def facts(self, model: Path) -> dict:
         """What the report tells of a trained model."""
-        try:
-            finished = read_json(model / RECORD)["finished"]
-            return {
-                "seconds": finished.get("seconds", 0.0),
-                "parameters": read_parameters(model),
-                "epochs": finished["progress"]["last"],
-                "best_epoch": finished["best_epoch"],
-            }
-        except (KeyError, TypeError):
-            raise UserError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
+        finished = read_json(model / RECORD)["finished"]
+        return {
+            "seconds": finished.get("seconds", 0.0),
+            "parameters": read_parameters(model),
+            "epochs": finished["progress"]["last"],
+            "best_epoch": finished["best_epoch"],
+        }
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.
