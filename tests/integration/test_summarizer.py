@@ -62,7 +62,6 @@ def test_unknown_characters_and_long_texts_are_reported(summarizer, caplog):
     reading = summarizer.read(TEXTS)
     unknown = reading.unknown_characters
     assert [unknown[character] for character in "東&%bj"] == [1, 1, 1, 0, 0]
-    assert reading.words > reading.unknown_words >= 8
     with caplog.at_level(logging.WARNING):
         assert summarizer.summarize(["bank", "x" * (MAX_CHARACTERS + 1)], max_len_b=3)
     assert "1 texts are too long; only their beginnings are read: number 2" in caplog.text

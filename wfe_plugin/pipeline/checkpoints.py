@@ -103,10 +103,10 @@ def weights_digest(checkpoint: dict) -> str:
     return WEIGHTS + digest.hexdigest()
 
 
-def model_option(checkpoint: dict, name: str, default=None):
-    """An option of the model; models without a dataclass keep theirs in a Namespace."""
+def model_option(checkpoint: dict, name: str):
+    """An option of the model, or None; models without a dataclass keep theirs in a Namespace."""
     options = checkpoint["cfg"]["model"]
-    return getattr(options, name, default) if isinstance(options, argparse.Namespace) else options.get(name, default)
+    return getattr(options, name, None) if isinstance(options, argparse.Namespace) else options.get(name)
 
 
 def set_model_option(checkpoint: dict, name: str, value) -> None:

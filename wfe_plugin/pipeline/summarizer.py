@@ -55,8 +55,6 @@ class Reading:
     lines: list[str] = field(default_factory=list)  # in the model's words
     sentences: list[Tensor] = field(default_factory=list)  # (length + 1,), with the end
     cut: list[int] = field(default_factory=list)  # numbers of texts, from 0, that were too long
-    words: int = 0
-    unknown_words: int = 0
     unknown_characters: Counter = field(default_factory=Counter)
 
     def warnings(self) -> list[str]:
@@ -159,8 +157,6 @@ class Summarizer:
                 words = words[:longest]
             numbers = [dictionary.index(word) for word in words]
             unknown = [word for word, index in zip(words, numbers) if index == dictionary.unk()]
-            reading.words += len(words)
-            reading.unknown_words += len(unknown)
             reading.unknown_characters.update(
                 character for word in unknown for character in word if character not in self._characters
             )
