@@ -6,10 +6,9 @@ import json
 import re
 from pathlib import Path
 
-LOG = "train.log"
+from wfe_plugin.pipeline.display import LOG, PARAMETERS
+
 LOSSES = ("nll_loss", "wfe_loss", "unlikelihood_loss", "risk")  # by the names that the criteria log
-# What fairseq-train says at its start; "shared" are all but the parts of a model that only one of several processes has.
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+)")
 _EPOCH = re.compile(r"\| INFO \| (train|valid) \| (\{.*\})$")
 
 
@@ -43,7 +42,7 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
 def read_parameters(model: Path) -> int:
     """How many numbers the model has to learn; 0 if the log does not tell."""
     try:
-        found = _PARAMETERS.findall((model / LOG).read_text(encoding="utf-8", errors="replace"))
+        found = PARAMETERS.findall((model / LOG).read_text(encoding="utf-8", errors="replace"))
     except OSError:
         return 0
-    return int(found[-1].replace(",", "")) if found else 0
+    return int(found[-1][0].replace(",", "")) if found else 0
