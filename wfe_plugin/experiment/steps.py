@@ -66,10 +66,6 @@ class Step:
             if stored.get(key) != wanted.get(key)
         ]
 
-    def start(self) -> None:
-        """Note what is being made, so that a change before the end is noticed, too."""
-        self.note()
-
     def finish(self, **facts) -> None:
         self.note(finished=time.strftime("%Y-%m-%d %H:%M:%S"), **facts)
 

@@ -129,5 +129,5 @@ class Trainings:
             # The record stays, or the next run would not know of the change.
             say("\n            ".join([f"{step.name}: settings changed:", *changes]))
             return changes
-        step.start()
+        step.note()  # so that a change before the end is noticed, too
         return []
