@@ -132,19 +132,10 @@ def test_output_is_undone(models, tmp_path, monkeypatch):
     assert (tmp_path / "summaries.txt").read_text() == "japan's bonds.\n"
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--model", "my data"], "my data: holds no checkpoint_best.pt"),
-        (["--model", "with wfe", "--split", "test7"], "has no set 'test7', but: train, valid, test"),
-        (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by wfe-preprocess"),
-    ],
-)
-def test_errors_name_what_is_wrong(models, tmp_path, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(models)
-    own = ["--out", str(tmp_path / "out")]
-    assert generate.main([*own, *arguments]) == 1
-    assert message in capsys.readouterr().err
+def test_a_set_that_is_not_there(models, tmp_path, capsys):
+    arguments = ["--model", str(models / "with wfe"), "--split", "test7", "--out", str(tmp_path / "out")]
+    assert generate.main(arguments) == 1
+    assert "has no set 'test7', but: train, valid, test" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
