@@ -12,15 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import wfe_plugin
 from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline.child import ROOT
 from wfe_plugin.whole_files import named
 
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 20  # for a process that was asked to end
 
-
-ROOT = Path(wfe_plugin.__file__).resolve().parent.parent  # what wfe_plugin is imported from
 MODULES = {
     "wfe-preprocess": "wfe_plugin.cli.preprocess",
     "wfe-train": "wfe_plugin.cli.train",

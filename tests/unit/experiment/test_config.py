@@ -204,12 +204,6 @@ def test_bad_configurations_name_file_and_key(tmp_path, text, message):
     assert str(refused.value).startswith(str(path)) and message in str(refused.value)
 
 
-def test_mistakes_are_shown_as_one_line(tmp_path, capsys):
-    path = write(tmp_path / "bad.ini", "[data]\ntrain = a\n")
-    assert cli.main([str(path)]) == 1
-    assert capsys.readouterr().err == f"wfe-experiment: error: {path}: [data] valid: is missing\n"
-
-
 # All that Runner says on a command line; the report tells of it.
 SET = {
     "wfe-train": "--data --out --preset --seed --threads --baseline --estimator --add-wfe --from",
