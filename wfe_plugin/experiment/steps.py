@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import write_json
 
 
@@ -26,13 +25,7 @@ def read_json(path: Path):
 
 def fingerprint(content) -> str:
     """A short name for a JSON value, or for the bytes of a file."""
-    if isinstance(content, Path):
-        try:
-            data = content.read_bytes()
-        except OSError as error:
-            raise UserError(f"{content}: cannot be read ({error.strerror})") from None
-    else:
-        data = json.dumps(content, sort_keys=True).encode()
+    data = content.read_bytes() if isinstance(content, Path) else json.dumps(content, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 

@@ -12,6 +12,12 @@ LOSSES = ("nll_loss", "wfe_loss", "unlikelihood_loss", "risk")  # by the names t
 _EPOCH = re.compile(r"\| INFO \| (train|valid) \| (\{.*\})$")
 
 
+def read_log(model: Path) -> str:
+    """Empty if it is not there."""
+    log = model / LOG
+    return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+
+
 def read_curves(model: Path) -> dict[str, dict[int, float]]:
     """Curves by name (`train_nll_loss`, `valid_wfe_loss`, ...): value by epoch.
 
@@ -19,11 +25,7 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
     was the last time.
     """
     curves: dict[str, dict[int, float]] = {}
-    try:
-        lines = (model / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return curves
-    for line in lines:
+    for line in read_log(model).splitlines():
         match = _EPOCH.search(line)
         if not match:
             continue
@@ -41,8 +43,5 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
 
 def read_parameters(model: Path) -> int:
     """How many numbers the model has to learn; 0 if the log does not tell."""
-    try:
-        found = PARAMETERS.findall((model / LOG).read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return 0
+    found = PARAMETERS.findall(read_log(model))
     return int(found[-1][0].replace(",", "")) if found else 0
