@@ -152,8 +152,6 @@ def test_wrong_references_are_noticed_before_decoding(models, tmp_path, capsys):
     [
         (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least as many, not 2"),
         (["--split", "test", "--input", "f"], "not allowed with"),
-        (["--", "--no-repeat-ngram-size", "0"], "which blocks nothing"),
-        (["--", "--no-repeat-ngram-size=0"], "which blocks nothing"),
         (["--", "--nbest", "2"], "--nbest after --"),
     ],
 )
