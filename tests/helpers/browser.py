@@ -1,13 +1,11 @@
 """A Chromium without a window, driven over the pipe of its DevTools protocol."""
 
-import base64
 import itertools
 import json
 import os
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE = 120  # seconds; machines that run tests are busy
@@ -92,9 +90,3 @@ class Browser:
         self.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
         self.evaluate("document.activeElement.select()")
         self.call("Input.insertText", text=text)
-
-    def screenshot(self, path):
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
-        Path(path).write_bytes(base64.b64decode(shot["data"]))

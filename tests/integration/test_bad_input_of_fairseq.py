@@ -28,12 +28,11 @@ def test_checkpoints_for_generate(world, capsys, name, message):
     assert name in told
 
 
-@pytest.mark.parametrize("name, message", BAD_CHECKPOINTS)
-def test_checkpoints_for_frequencies(world, capsys, name, message):
-    refused(frequencies.main, ["--model", name, "--data", "data"], message, capsys)
+def test_checkpoints_for_frequencies(world, capsys):
+    refused(frequencies.main, ["--model", "cut.pt", "--data", "data"], "damaged, cut short", capsys)
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, "cut.pt"])
+@pytest.mark.parametrize("name", [HOSTILE[0], "cut.pt"])
 def test_checkpoints_for_resumed_training(world, tmp_path, capsys, name):
     """The first thing that a resumed training does is to read where it was."""
     model = tmp_path / "model"
@@ -103,17 +102,10 @@ def test_fairseq_train(world, tmp_path, arguments, message):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_checkpoints_for_fairseq_validate(world, name):
-    told = fairseq(fairseq_validate.main, options.get_validation_parser(), "--path", name)
+def test_a_hostile_checkpoint_for_fairseq_validate(world):
+    told = fairseq(fairseq_validate.main, options.get_validation_parser(), "--path", HOSTILE[0])
     assert "the checkpoint cannot be loaded" in told
     assert not (world / "VICTIM").exists()
-
-
-def test_data_without_summaries(world, tmp_path, capsys):
-    data = shutil.copytree("data", tmp_path / "data")
-    (data / "test.source-target.target.idx").unlink()
-    refused(frequencies.main, ["--model", "good.pt", "--data", str(data)], "the 'test' set has no summaries", capsys)
 
 
 def test_the_longest_line_can_be_decoded():

@@ -6,21 +6,11 @@ from collections import Counter
 import pytest
 
 import wfe_plugin
-from helpers.raw_text_model import TEXTS, make_model
+from helpers.raw_text_model import TEXTS
 from wfe_plugin.cli import generate
 from wfe_plugin.errors import UserError
 
 LENGTHS = {"min_len": 8, "max_len_b": 40}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def summarizer(model):
-    return wfe_plugin.Summarizer(model)
 
 
 def words_of(summarizer, text):

@@ -19,22 +19,8 @@ from wfe_plugin.experiment import commands
 from wfe_plugin.experiment.commands import Command, run_all
 from wfe_plugin.experiment.lock import alone_in
 from wfe_plugin.experiment.steps import Step
-from wfe_plugin.experiment.trainings import Trainings
 
 PARSERS = cli.parsers  # the lab has others
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-@pytest.mark.parametrize("folder", ["reuters21578", "debian"])
-def test_recipes_refuse_what_they_do_not_know(folder):
-    run = EXAMPLES / folder / "run.sh"
-    done = subprocess.run([str(run), "--help"], stdout=subprocess.PIPE, text=True, check=True)
-    assert done.stdout.startswith("usage: run.sh")
-    refused = subprocess.run([str(run), "--nonsense"], stderr=subprocess.PIPE, text=True)
-    assert refused.returncode == 2 and "unknown option --nonsense" in refused.stderr
-    refused = subprocess.run([str(run), "--config", "nonsense"], stderr=subprocess.PIPE, text=True)
-    assert refused.returncode == 1 and f"{run.with_name('nonsense.ini')}: no such file" in refused.stderr
 
 
 def test_everything_is_done_once(lab, capsys):
@@ -43,7 +29,9 @@ def test_everything_is_done_once(lab, capsys):
     assert "training of EncDec+WFE, seed 2: epoch 2: validation nll 7" in output
     calls = lab.calls()
     kinds = [call.split()[0] for call in calls]
-    assert {kind: kinds.count(kind) for kind in kinds} == {"train": 4, "generate": 8, "frequencies": 2, "perplexity": 2}
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "train": 4, "generate": 8, "explain": 1, "frequencies": 2, "perplexity": 2,
+    }  # fmt: skip
     assert sum("--baseline" in call for call in calls) == 2
     for name in ("cats.html", "cats.md"):
         assert (lab.out / name).is_file()
@@ -52,27 +40,6 @@ def test_everything_is_done_once(lab, capsys):
     assert lab.calls() == []
     assert (lab.out / "cats.html").read_text() == report
     assert not list(lab.out.rglob("*unfinished*"))
-
-
-def test_wfe_is_added_when_its_base_is_trained(lab, capsys):
-    lab.edit(
-        "[system EncDec+WFE]\ntraining = EncDec+WFE",
-        """
-[training EncDec]
-baseline = yes
-[training Added]
-add wfe to = EncDec
-estimator = votes
-options = --epochs 3
-[system Added]
-training = Added""",
-    )
-    assert lab.run("--jobs", "1") == 0
-    trained = [call for call in lab.calls() if call.startswith("train ")]
-    assert len(trained) == 4 and all("--add-wfe" not in call for call in trained[:2])
-    for seed, call in zip((1, 2), trained[2:]):
-        assert f"--add-wfe {lab.out}/models/EncDec-seed{seed} --seed {seed}" in call
-        assert "--estimator votes --add-wfe" in call and call.endswith("--epochs 3")
 
 
 def test_trainings_that_build_on_each_other_come_in_turn(lab, capsys):
@@ -86,6 +53,8 @@ preset = mrt
 start from = EncDec
 [training Added]
 add wfe to = MRT
+estimator = votes
+options = --epochs 3
 [system Added]
 training = Added""",
     )
@@ -97,7 +66,8 @@ training = Added""",
         assert kind in call and sum(word in call for word in ("--baseline", "--from", "--add-wfe")) == 1
     for seed in (1, 2):
         assert any(f"--from {lab.out}/models/EncDec-seed{seed} --seed {seed}" in call for call in trained[2:4])
-        assert any(f"--add-wfe {lab.out}/models/MRT-seed{seed} --seed {seed}" in call for call in trained[4:])
+        added = f"--estimator votes --add-wfe {lab.out}/models/MRT-seed{seed} --seed {seed}"
+        assert any(added in call and call.endswith("--epochs 3") for call in trained[4:])
 
 
 def test_a_failure_names_the_log_and_the_next_run_continues(lab, capsys, monkeypatch):
@@ -149,24 +119,14 @@ def test_lost_and_damaged_summaries_are_decoded_again(lab, capsys):
         ("speed/cats/round1.json", "milliseconds"),
     ],
 )
-def test_records_that_were_edited_are_made_again(lab, record, fact):
+def test_records_of_older_versions_are_made_again(lab, record, fact):
     lab.edit("speed rounds = 0", "speed rounds = 1")
     assert lab.run() == 0
     path = lab.out / record
     whole = json.loads(path.read_text())
-    without = {key: value for key, value in whole.items() if key != fact}
-    older = {key: value for key, value in without.items() if key != "checksum"}
-    for damaged in (without, older, {**whole, fact: None}):
-        path.write_text(json.dumps(damaged))
-        assert lab.run() == 0
-        assert type(json.loads(path.read_text())[fact]) is type(whole[fact])
-
-
-def test_a_model_without_its_record(tmp_path):
-    for content in ("", "{}", '{"finished": {"progress": {}}}'):
-        (tmp_path / "training.json").write_text(content)
-        with pytest.raises(UserError, match="training.json: is damaged; remove .* to train anew"):
-            Trainings.facts(None, tmp_path)
+    path.write_text(json.dumps({key: value for key, value in whole.items() if key != fact}))
+    assert lab.run() == 0
+    assert type(json.loads(path.read_text())[fact]) is type(whole[fact])
 
 
 def test_new_beams_and_decoding_options_decode_only(lab):
@@ -337,10 +297,8 @@ def test_interruption_ends_what_was_started(tmp_path):
         assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
-def test_commands_that_cannot_run(tmp_path, monkeypatch):
+def test_a_command_that_was_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "executable", lambda name: [name])
-    with pytest.raises(UserError, match="cannot be run"):
-        run_all([Command("x", [str(tmp_path / "missing")], tmp_path / "log")])
     with pytest.raises(UserError, match="ended by signal 9"):
         run_all([Command("x", ["/bin/sh", "-c", "kill -9 $$"], tmp_path / "log")])
 
@@ -349,7 +307,7 @@ def test_step_changes(tmp_path):
     record = tmp_path / "r.json"
     step = Step("s", record, {"a": 1, "b": ["x"]})
     assert not step.is_finished() and step.changes() == []
-    step.start()
+    step.note()
     assert not step.is_finished()
     step.finish(result=5)
     assert step.is_finished() and step.stored()["result"] == 5

@@ -10,21 +10,10 @@ import urllib.request
 
 import pytest
 
-import wfe_plugin
-from helpers.raw_text_model import TEXTS, make_model
+from helpers.raw_text_model import TEXTS
 from wfe_plugin.cli import explain as command
 from wfe_plugin.cli import generate
 from wfe_plugin.method.word_budgets import words_of
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def summarizer(model):
-    return wfe_plugin.Summarizer(model)
 
 
 @pytest.fixture(scope="module")

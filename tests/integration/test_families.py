@@ -10,7 +10,17 @@ from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
 from helpers.families import SIZES, each_family, stock_of, toy_of
 from helpers.literal_search import LiteralSearch
 from helpers.tiny_training import options
-from helpers.toy import estimates, generate, random_model, toy_batch, toy_model, toy_sources, toy_task, words_of
+from helpers.toy import (
+    estimates,
+    generate,
+    padded_on_the_right,
+    random_model,
+    toy_batch,
+    toy_model,
+    toy_sources,
+    toy_task,
+    words_of,
+)
 from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
 from wfe_plugin.criterions.nll_wfe import NLLWithWFECriterion
@@ -19,13 +29,6 @@ from wfe_plugin.errors import UserError
 WORDS = 8
 EOS = 2
 each_stock_family = pytest.mark.parametrize("family", SIZES)
-
-
-def padded_on_the_right(batch):
-    """The same batch; fairseq pads sources on the left."""
-    net_input = dict(batch["net_input"])
-    rows = [row.roll(int(length)) for row, length in zip(net_input["src_tokens"], net_input["src_lengths"])]
-    return {**batch, "net_input": {**net_input, "src_tokens": torch.stack(rows)}}
 
 
 # The estimate

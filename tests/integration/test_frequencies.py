@@ -33,11 +33,8 @@ def test_true_frequencies(folder, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--split", "other"], "no binarised 'other' set"),
+        (["--split", "other"], "other.source-target.source: missing"),
         (["--model", "{}/x.pt"], "no such checkpoint"),
-        (["--json", "{}/model/checkpoint_best.pt"], "name another file"),
-        (["--json", "{}/data/dict.target.txt"], "name another file"),
-        (["--json", "{}/data/test.source-target.target.bin"], "name another file"),
     ],
 )
 def test_mistakes(folder, capsys, arguments, message):

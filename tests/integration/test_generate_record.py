@@ -4,16 +4,9 @@ import io
 import json
 from types import SimpleNamespace
 
-import pytest
-
 import wfe_plugin
-from helpers.raw_text_model import TEXTS, make_model
+from helpers.raw_text_model import TEXTS
 from wfe_plugin.cli import generate
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model"))
 
 
 def test_record_and_replacement(model, tmp_path, capsys):

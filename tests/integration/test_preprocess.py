@@ -104,23 +104,6 @@ def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda data: (data / "valid.title").unlink(), "valid.title: No such file"),
-        (lambda data: (data / "valid.title").write_text(""), "valid.title: the file is empty"),
-        (lambda data: (data / "train.title").write_text("\n" * 60), "train.title: all of its 60 lines are blank"),
-        (lambda data: (data / "train.title").write_text("a\n" * 59), "train.article:60: no partner line"),
-    ],
-)
-def test_bad_input_stops_the_run(quick, tmp_path, capsys, change, message):
-    data = write_sets(tmp_path / "data")
-    change(data)
-    assert preprocess.main(options(data, tmp_path / "out")) == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
     "arguments, message",
     [
         (["--train", "a", "--out", "o"], "--valid"),

@@ -5,20 +5,10 @@ import logging
 import pytest
 
 import wfe_plugin
-from helpers.raw_text_model import TEXTS, make_model
+from helpers.raw_text_model import TEXTS
 from wfe_plugin.cli import generate
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def summarizer(model):
-    return wfe_plugin.Summarizer(model)
 
 
 def test_as_the_command(model, summarizer, tmp_path):
@@ -58,8 +48,6 @@ def test_options_reach_the_search(summarizer):
         (dict(max_len=5), "max_len: not an option of decoding; did you mean max_len_b?"),
         (dict(no_repeat_ngram=3), "did you mean no_repeat_ngram_size?"),
         (dict(qqqq=1), "qqqq: not an option of decoding$"),
-        (dict(max_len_b="5"), "max_len_b is '5'; it must be of the type int"),
-        (dict(unnormalized=1), "unnormalized is 1; it must be of the type bool"),
         (dict(beam=2, nbest=3), "nbest is 3"),
     ],
 )
@@ -72,7 +60,6 @@ def test_unknown_characters_and_long_texts_are_reported(summarizer, caplog):
     reading = summarizer.read(TEXTS)
     unknown = reading.unknown_characters
     assert [unknown[character] for character in "東&%bj"] == [1, 1, 1, 0, 0]
-    assert reading.words > reading.unknown_words >= 8
     with caplog.at_level(logging.WARNING):
         assert summarizer.summarize(["bank", "x" * (MAX_CHARACTERS + 1)], max_len_b=3)
     assert "1 texts are too long; only their beginnings are read: number 2" in caplog.text

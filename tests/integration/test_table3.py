@@ -15,10 +15,7 @@ from helpers.tiny_training import options
 from helpers.toy import generate, toy_batch, toy_sources, toy_task
 from wfe_plugin.cli import generate as generate_sh
 from wfe_plugin.cli import train
-from wfe_plugin.pipeline import fairseq_train
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.record import Progress
-from wfe_plugin.pipeline.train import planned
 
 WORDS = 8
 each_model = pytest.mark.parametrize("name", SIZES)
@@ -113,14 +110,6 @@ def test_training_and_decoding(data, tmp_path, preset, capfd):
     assert len((out / "summaries.txt").read_text().splitlines()) == 11
     assert generate_sh.main(["--out", f"{out}-full", "--decoding", "full", *decode]) == 1
     assert "needs a word-frequency estimate, and the model has none" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("preset", TABLE3)
-def test_commands_say_nothing_of_wfe(data, preset):
-    training = planned(train.parse(options(data, data.parent / "new", preset=preset)))
-    words = fairseq_train.command(training, Progress(), None)
-    assert not [word for word in words if word in ("--without-wfe", "--wfe-estimator", "--wfe-only")]
-    assert training.record["settings"]["baseline"]
 
 
 def test_importing_the_plugin_is_enough_to_know_the_models():

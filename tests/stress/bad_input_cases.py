@@ -236,11 +236,6 @@ def data_cases(w: World):
                 continue  # fairseq's own words
             if wants(command):
                 told = "words" if kind == "other" and command.startswith("fairseq") else message
-                told = (
-                    "no summaries"
-                    if kind.endswith("target.idx") and command not in ("wfe-train", "wfe-generate")
-                    else told
-                )
                 result = out / "checkpoint1.pt" if "train" in command else out
                 yield Case(command, f"data {kind}", arguments, told, out=result, stdin=b"a b\n")
         if wants("wfe-experiment"):

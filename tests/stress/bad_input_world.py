@@ -90,8 +90,6 @@ def spoil_checkpoints(world: World) -> None:
     torch.save({"model": state["model"]}, world.folder / "no-cfg.pt")
     nan = {name: weights * float("nan") for name, weights in state["model"].items()}
     torch.save({**state, "model": nan}, world.folder / "diverged.pt")
-    for name, changes in {}.items():
-        torch.save({**state, "cfg": {**state["cfg"], **changes}}, world.folder / f"{name}.pt")
     victim = str(world.folder / "VICTIM")
     torch.save({**state, "model": Hostile("open", victim)}, world.folder / "hostile.pt")
     torch.save({**state, "extra_state": Hostile("system", victim)}, world.folder / "hostile-state.pt")

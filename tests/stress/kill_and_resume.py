@@ -1,7 +1,7 @@
 """kill -9 at random moments; afterwards everything must be as if nothing had happened.
 
     python tests/stress/kill_and_resume.py [--kills 20] [--further-kills 16] [--experiment-kills 6]
-                                           [--preprocess-kills 6] [--forked]
+                                           [--preprocess-kills 6]
 
 Trainings of the paper's preset are killed in the midst of an epoch, while a checkpoint is being
 written, around the switch from Adam to SGD and at any moment, then continued, several times
@@ -9,23 +9,17 @@ each. In the end the models, validation scores, outputs and their scores must be
 undisturbed training, to the last bit. Likewise for trainings of other kinds (--further-kills:
 an estimate on top of a model, minimum risk training, a Transformer, unlikelihood with a choice by
 ROUGE), for wfe-preprocess and for wfe-experiment.
-
-With --forked, the scripts are started as forks of this process, which saves loading
-torch and fairseq some hundred times. All but the shell scripts themselves is as it is otherwise.
 """
 
 import argparse
-import importlib
 import os
 import random
-import runpy
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +29,6 @@ sys.path[0:0] = [str(TESTS), str(TESTS.parent)]
 from helpers import ROOT
 from helpers.tiny_training import TINY, options, script_environment, write_text
 from results import check, compare_trainings, counts, experiment, experiment_results, tree
-from wfe_plugin.errors import UserError
 
 EPOCHS = 8
 SWITCH = 5  # the last epoch of Adam in the paper's preset
@@ -48,22 +41,15 @@ TINY_TRANSFORMER = [
 RUNNING = "is running in this directory"
 SIZES = (("train", 3000), ("valid", 30), ("test", 40))
 
-SCRIPTS = {}  # what is not to be started as a command, but as a function in a forked process
-
 
 class Job:
     """A command in a session of its own, with its output in a file."""
 
     def __init__(self, command, log):
         self.log = log
-        script, *arguments = [str(word) for word in command]
-        main = SCRIPTS.get(Path(script).name)
         with open(log, "w") as output:
-            if main:
-                self.process = Fork(lambda: main(arguments), output.fileno())
-                return
             self.process = subprocess.Popen(
-                [script, *arguments],
+                [str(word) for word in command],
                 stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                 env=script_environment(), start_new_session=True,
             )  # fmt: skip
@@ -85,69 +71,6 @@ class Job:
             except ProcessLookupError:
                 pass
         self.process.wait()
-
-
-class Fork:
-    """What Job needs of a Popen, for a function in a forked process that returns an exit status."""
-
-    def __init__(self, function, output):
-        sys.stdout.flush()
-        self.status = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            status = 1
-            try:
-                os.dup2(output, 1)
-                os.dup2(output, 2)
-                status = function() or 0
-            except SystemExit as end:
-                status = end.code if isinstance(end.code, int) else 1
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                os._exit(status)
-
-    def poll(self, options=os.WNOHANG):
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, options)
-            self.status = os.waitstatus_to_exitcode(status) if pid else None
-        return self.status
-
-    def wait(self):
-        return self.poll(options=0)
-
-
-def run_forked(command, name, on_line, threads=None, inherit=()):
-    """Stands in for wfe_plugin.pipeline.child.run."""
-
-    def fairseq():
-        if command[1] == "-c":  # as experiment/commands.py makes it
-            sys.argv = [str(word) for word in command[4:]]
-            return importlib.import_module("fairseq_cli." + command[4].split("-")[1]).cli_main()
-        sys.argv = [str(word) for word in command[1:]]
-        return runpy.run_path(sys.argv[0], run_name="__main__") and 0
-
-    reading, writing = os.pipe()
-    fork = Fork(fairseq, writing)
-    os.close(writing)
-    with open(reading, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            on_line(line.rstrip("\n"))
-    if fork.wait():
-        raise UserError(f"{name} failed (exit status {fork.status})")
-
-
-def start_by_fork():
-    """From here on, the pipeline's scripts are functions, and so are fairseq's commands."""
-    import fairseq_cli.interactive
-    import fairseq_cli.train  # noqa: F401
-
-    from wfe_plugin.cli import train
-    from wfe_plugin.pipeline import decode, generate, preprocess, training
-
-    training.run = decode.run = run_forked
-    SCRIPTS.update({f"{module.__name__.split('.')[-1]}.sh": module.main for module in (preprocess, train, generate)})
 
 
 def descendants(pid):
@@ -372,12 +295,9 @@ def main():
     parser.add_argument("--preprocess-kills", type=int, default=6)
     parser.add_argument("--experiment-kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forked", action="store_true", help="see above")
     parser.add_argument("--folder", help="keep everything in this directory")
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    if args.forked:
-        start_by_fork()
     folder = Path(args.folder or tempfile.mkdtemp(prefix="kill-and-resume-"))
     parts = (
         (preprocess_and_kill, args.preprocess_kills),

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -133,24 +132,10 @@ def test_output_is_undone(models, tmp_path, monkeypatch):
     assert (tmp_path / "summaries.txt").read_text() == "japan's bonds.\n"
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--model", "nowhere"], "nowhere: the checkpoint cannot be loaded: no such file"),
-        (["--model", "my data"], "my data: holds no checkpoint_best.pt"),
-        (["--model", "test.article"], "test.article: the checkpoint cannot be loaded"),
-        (["--model", "with wfe", "--split", "test7"], "has no set 'test7', but: train, valid, test"),
-        (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by wfe-preprocess"),
-        (["--model", "with wfe", "--input", "nothing.txt"], "nothing.txt: No such file"),
-        (["--model", "with wfe", "--input", "latin1.txt"], "latin1.txt:2: not UTF-8"),
-    ],
-)
-def test_errors_name_what_is_wrong(models, tmp_path, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(models)
-    Path("latin1.txt").write_bytes(b"a\nb\xe9\n")
-    own = ["--out", str(tmp_path / "out")]
-    assert generate.main([*own, *arguments]) == 1
-    assert message in capsys.readouterr().err
+def test_a_set_that_is_not_there(models, tmp_path, capsys):
+    arguments = ["--model", str(models / "with wfe"), "--split", "test7", "--out", str(tmp_path / "out")]
+    assert generate.main(arguments) == 1
+    assert "has no set 'test7', but: train, valid, test" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -167,8 +152,6 @@ def test_wrong_references_are_noticed_before_decoding(models, tmp_path, capsys):
     [
         (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least as many, not 2"),
         (["--split", "test", "--input", "f"], "not allowed with"),
-        (["--", "--no-repeat-ngram-size", "0"], "which blocks nothing"),
-        (["--", "--no-repeat-ngram-size=0"], "which blocks nothing"),
         (["--", "--nbest", "2"], "--nbest after --"),
     ],
 )

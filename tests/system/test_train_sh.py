@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,15 +15,10 @@ from helpers.tiny_training import TINY, options, script_environment
 from wfe_plugin.cli import train
 from wfe_plugin.errors import UserError
 from wfe_plugin.experiment.training_log import read_parameters
-from wfe_plugin.pipeline import best_epoch, fairseq_train
 from wfe_plugin.pipeline import train as pipeline_train
 from wfe_plugin.pipeline.base_model import BaseModel
-from wfe_plugin.pipeline.best_epoch import best_by_rouge
-from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.child import run
 from wfe_plugin.pipeline.presets import PRESETS
-from wfe_plugin.pipeline.record import Progress
-from wfe_plugin.pipeline.train import planned
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -267,79 +261,6 @@ def test_errors_of_fairseq_are_one_line(more, data, tmp_path, capsys):
     assert told.startswith("wfe-train: error: fairseq-train") and told.endswith(
         "--wfe-epsilon is -1.0; it must be 0 or more"
     )
-
-
-def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
-    """Each epoch is decoded once; the best one has the summaries closest to the references."""
-    decoded = []
-
-    class Pairs:
-        references = (data / "text" / "valid.target").read_text().splitlines()
-
-        def __init__(self, path, *_):
-            decoded.append(path.name)
-            self.right = {"one.pt": 3, "two.pt": 9, "three.pt": 6}[path.name]
-
-        def summarize(self, beam, wfe_decoding):
-            assert (beam, wfe_decoding) == (5, "full")
-            return [text if number < self.right else "z" for number, text in enumerate(self.references)]
-
-    monkeypatch.setattr(best_epoch, "ValidationPairs", Pairs)
-    training = planned(train.parse(options(data, tmp_path, "--best-by", "rouge")))
-    epochs = [
-        Epoch(number, Path(f"{name}.pt"), 1.0, 0.0) for number, name in enumerate(("one", "two", "three"), start=1)
-    ]
-    assert best_by_rouge(training, epochs) == 2
-    assert best_by_rouge(training, epochs) == 2
-    assert decoded == ["one.pt", "two.pt", "three.pt"]
-    assert "--keep-last-epochs" not in fairseq_train.command(training, Progress(), None)
-
-
-# What the presets are
-
-
-def command(data, *more, preset="paper", last=0):
-    training = planned(train.parse(options(data, data.parent / "new", *more, preset=preset)))
-    words = fairseq_train.command(
-        training, Progress(last, last, 1.0 if last else None, 0), Path(f"checkpoint{last}.pt") if last else None
-    )
-    return dict(zip(words, words[1:])), words
-
-
-@pytest.mark.parametrize(
-    "last, optimizer, lr, clip, reset",
-    [(0, "torch_adam", "0.001", "10", False), (4, "torch_adam", "0.001", "10", False),
-     (5, "sgd", "0.01", "5", True), (6, "sgd", "0.01", "5", False)],
-)  # fmt: skip
-def test_the_paper_preset_is_table_1(data, last, optimizer, lr, clip, reset):
-    values, words = command(data, last=last)
-    expected = {
-        "--optimizer": optimizer, "--lr": lr, "--clip-norm": clip, "--batch-size": "256", "--dropout": "0.3",
-        "--max-epoch": "5" if last < 5 else "15", "--arch": "wfe_lstm", "--criterion": "nll_wfe",
-        "--best-checkpoint-metric": "nll_loss", "--patience": "3", "--distributed-world-size": "1",
-    }  # fmt: skip
-    for side in ("encoder", "decoder"):
-        expected.update({f"--{side}-embed-dim": "200", f"--{side}-hidden-size": "400", f"--{side}-layers": "2"})
-    assert {name: values.get(name) for name in expected} == expected
-    assert ("--reset-optimizer" in words) == reset
-    assert "--without-wfe" not in words
-
-
-def test_several_processes_share_the_batch(data):
-    values, _ = command(data, "--gpus", "4", "--machines", "2", "--machine", "1", "--master", "first:29500")
-    expected = {
-        "--nproc-per-node": "4", "--nnodes": "2", "--node-rank": "1", "--master-addr": "first",
-        "--master-port": "29500", "--batch-size": "32", "--distributed-world-size": "8",
-        "--distributed-init-method": "env://",
-    }  # fmt: skip
-    assert {name: values.get(name) for name in expected} == expected
-
-
-def test_other_presets_and_choices(data):
-    values, words = command(data, "--baseline", "--best-by", "loss", "--seed", "7", preset="small")
-    assert values["--best-checkpoint-metric"] == "loss" and values["--seed"] == "7"
-    assert "--without-wfe" in words
-    assert values["--batch-size"] == str(PRESETS["small"].batch_size) == "32"
 
 
 # What is refused

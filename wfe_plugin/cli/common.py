@@ -4,17 +4,17 @@ import argparse
 import difflib
 import importlib.util
 import json
-import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable, NoReturn, Optional, Union
+from typing import Callable, NoReturn, Optional
 
 import wfe_plugin
 from wfe_plugin import standard_streams, whole_files
 from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline.options import split_options
 
 # Where options of fairseq's commands are defined: by fairseq, and by the plugin.
 FAIRSEQ_OPTIONS = (
@@ -38,9 +38,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse_both(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         """Our options, and those after "--", which are fairseq's."""
-        argv = list(argv)
-        cut = argv.index("--") if "--" in argv else len(argv)
-        return self.parse_args(argv[:cut]), argv[cut + 1 :]
+        ours, fairseqs = split_options(list(argv))
+        return self.parse_args(ours), fairseqs
 
     def check(self, validate: Callable[[], None]) -> None:
         """Show a UserError of the options as argparse shows its own."""
@@ -130,13 +129,6 @@ def in_words(error: Exception) -> str:
 
 
 # Results as a table, and as JSON
-
-
-def refuse_to_replace(target: Optional[str], inputs: Iterable[Union[str, Path]]) -> None:
-    """Results must not take the place of what they were made from."""
-    for path in inputs:
-        if target and os.path.exists(target) and os.path.exists(path) and os.path.samefile(target, path):
-            raise UserError(f"--json {target}: is one of the files to read; name another file")
 
 
 def show(table: str, content: dict, target: Optional[str]) -> None:

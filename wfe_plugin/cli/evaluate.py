@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
+from wfe_plugin.cli.common import Parser, run, show
+from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.rouge_protocol import IMPLEMENTATIONS, PROTOCOLS, STEMMERS
 
 DESCRIPTION = """\
@@ -68,6 +70,13 @@ def build_parser() -> Parser:
         help="language of the texts, for repeated content words (default: %(default)s; known: de, en, es, fr)",
     )
     return parser
+
+
+def refuse_to_replace(target: str | None, inputs: Sequence[str]) -> None:
+    """Results must not take the place of what they were made from."""
+    for path in inputs:
+        if target and os.path.exists(target) and os.path.exists(path) and os.path.samefile(target, path):
+            raise UserError(f"--json {target}: is one of the files to read; name another file")
 
 
 def evaluate(options: argparse.Namespace) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from wfe_plugin.cli.common import Parser, refuse_to_replace, run, show
+from wfe_plugin.cli.common import Parser, run, show
 
 DESCRIPTION = """\
 Compare the word frequencies that a model estimates for a data set with those in the
@@ -28,9 +26,6 @@ def build_parser() -> Parser:
 def measure(options: argparse.Namespace) -> None:
     from wfe_plugin.experiment.frequencies import as_text, measure_frequencies
 
-    model, data = Path(options.model), Path(options.data)
-    inputs = [*model.glob("*.pt"), *data.glob("dict.*"), *data.glob(f"{glob.escape(options.split)}.*")]
-    refuse_to_replace(options.json, [model, *inputs])
     report = measure_frequencies(options.model, options.data, options.split)
     show(as_text(report), report.as_dictionary(), options.json)
 

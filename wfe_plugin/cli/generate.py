@@ -1,7 +1,6 @@
 """``wfe-generate``: a trained model and text to summaries."""
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from typing import Optional
@@ -160,9 +159,6 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if (args.part or args.processes > 1) and (args.explain or "-" in (args.input, args.out)):
         parser.error("--explain and standard input and output are for one process: leave out --part and --processes")
     parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
-    # fairseq's default cannot be told from the user's own 0, which must be a mistake.
-    if re.search(r"--no-repeat-ngram-size[ =]0+( |$)", " ".join(extra)):
-        parser.error("--no-repeat-ngram-size is 0, which blocks nothing: give 1 or more, or leave it out")
     return args, extra
 
 

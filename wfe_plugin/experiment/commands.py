@@ -12,15 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import wfe_plugin
 from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline.child import ROOT
 from wfe_plugin.whole_files import named
 
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 20  # for a process that was asked to end
 
-
-ROOT = Path(wfe_plugin.__file__).resolve().parent.parent  # what wfe_plugin is imported from
 MODULES = {
     "wfe-preprocess": "wfe_plugin.cli.preprocess",
     "wfe-train": "wfe_plugin.cli.train",
@@ -99,19 +97,16 @@ def start(command: Command) -> subprocess.Popen:
     with named(command.log), open(command.log, "a", encoding="utf-8") as log:
         log.write(f"$ {as_text(command.arguments)}\n")
         log.flush()
-        try:
-            return subprocess.Popen(
-                [*executable(command.arguments[0]), *map(str, command.arguments[1:])],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                # A group of its own, so that what a command started ends with it.
-                start_new_session=True,
-                close_fds=False,  # it holds the experiment's directory with us, see lock.py
-            )
-        except OSError as error:
-            raise UserError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
+        return subprocess.Popen(
+            [*executable(command.arguments[0]), *map(str, command.arguments[1:])],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            # A group of its own, so that what a command started ends with it.
+            start_new_session=True,
+            close_fds=False,  # it holds the experiment's directory with us, see lock.py
+        )
 
 
 def last_output(log: Path) -> str:

@@ -12,10 +12,13 @@ from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation.confusion import FrequencyReport
 from wfe_plugin.method.loss import true_frequencies
 from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.binarized import check_set
 from wfe_plugin.pipeline.trained_on import check_vocabularies, data_directory
 
+BATCH = 64  # sentences
 
-def measure_frequencies(model_path: str, data: str, split: str = "test", batch_size: int = 64) -> FrequencyReport:
+
+def measure_frequencies(model_path: str, data: str, split: str = "test") -> FrequencyReport:
     """Compare a model's estimates with the true frequencies in a split.
 
     Args:
@@ -36,12 +39,8 @@ def measure_frequencies(model_path: str, data: str, split: str = "test", batch_s
     (model,) = models
     if getattr(model, "wfe_head", None) is None:
         raise UserError(f"{path}: this model estimates no frequencies (it has no WFE sub-model)")
-    try:
-        task.load_dataset(split)
-    except FileNotFoundError:
-        raise UserError(f"{data}: holds no binarised {split!r} set") from None
-    if task.dataset(split).tgt is None:
-        raise UserError(f"{data}: the {split!r} set has no summaries to compare with")
+    check_set(Path(data), split)
+    task.load_dataset(split)
     model.eval()
     use_cuda = torch.cuda.is_available()
     if use_cuda:
@@ -49,7 +48,7 @@ def measure_frequencies(model_path: str, data: str, split: str = "test", batch_s
     words = word_columns(task.target_dictionary)
     report = FrequencyReport()
     batches = task.get_batch_iterator(
-        task.dataset(split), max_sentences=batch_size, ignore_invalid_inputs=True
+        task.dataset(split), max_sentences=BATCH, ignore_invalid_inputs=True
     ).next_epoch_itr(shuffle=False)
     with torch.no_grad():
         for batch in batches:

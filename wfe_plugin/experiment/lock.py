@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wfe_plugin.errors import UserError
+from wfe_plugin.pipeline.work_directory import locked
 
 
 @contextmanager
@@ -18,10 +18,9 @@ def alone_in(directory: Path) -> Iterator[None]:
     If we are killed, it still writes to the logs and the unfinished directories that the next run uses.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
+    with ExitStack() as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.set_inheritable(held.enter_context(locked(directory)), True)
         except BlockingIOError:
             raise UserError(
                 f"{directory}: an experiment is running in this directory, or a command that one has started; "
@@ -29,7 +28,4 @@ def alone_in(directory: Path) -> Iterator[None]:
             ) from None
         except OSError:
             pass  # a file system without locks
-        os.set_inheritable(descriptor, True)
         yield
-    finally:
-        os.close(descriptor)

@@ -14,11 +14,9 @@ from wfe_plugin.experiment.sections import Section
 from wfe_plugin.pipeline.options import split_options
 
 NOWHERE = "leave it out"
-HELP = {"-h": NOWHERE, "--help": NOWHERE}
 # By command, and what to do instead.
 OWN = {
     "wfe-preprocess": {
-        **HELP,
         **{
             f"--{name}{form}": f"use '{name}' in [data]"
             for name in ("train", "valid", "test")
@@ -28,7 +26,6 @@ OWN = {
         "--overwrite": "give it to wfe-experiment",
     },
     "wfe-train": {
-        **HELP,
         "--data": "use [data]",
         "--out": "use 'out' in [experiment]",
         "--preset": "use 'preset'",
@@ -40,7 +37,6 @@ OWN = {
         "--from": "use 'start from' in [training NAME]",
     },
     "wfe-generate": {
-        **HELP,
         "--model": "use 'training' in [system NAME]",
         "--path": "use 'training' in [system NAME]",
         "--data": "use [data]",

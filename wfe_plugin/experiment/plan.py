@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from wfe_plugin.pipeline.options import split_options
 
 ROLES = ("alternative", "wfe", "oracle")  # and the baseline, which [experiment] names
 
@@ -128,12 +131,12 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.")
 
 
-def joined(*groups: tuple[str, ...]) -> tuple[str, ...]:
+def joined(*groups: Sequence[str]) -> tuple[str, ...]:
     """Options of several places on one command line, where "--" may appear only once."""
     ours: list[str] = []
     fairseq: list[str] = []
     for words in groups:
-        cut = words.index("--") if "--" in words else len(words)
-        ours += words[:cut]
-        fairseq += words[cut + 1 :]
+        own, more = split_options(list(words))
+        ours += own
+        fairseq += more
     return (*ours, *(["--", *fairseq] if fairseq else []))

@@ -28,7 +28,7 @@ from wfe_plugin.experiment.commands import Command, cores, run_all
 from wfe_plugin.experiment.decoding import Decoding, Decodings
 from wfe_plugin.experiment.examples import extremes, gains
 from wfe_plugin.experiment.options import check_command
-from wfe_plugin.experiment.plan import Experiment, System, TestSet, Training, slug
+from wfe_plugin.experiment.plan import Experiment, System, TestSet, Training, joined, slug
 from wfe_plugin.experiment.progress import say
 from wfe_plugin.experiment.steps import Step, read_json
 from wfe_plugin.experiment.trainings import Trainings
@@ -98,8 +98,7 @@ class Runner:
             say(f"data: {self.data}")
             # Skips by itself what is done, and refuses changed text or settings.
             if self.overwrite:
-                cut = arguments.index("--") if "--" in arguments else len(arguments)
-                arguments = [*arguments[:cut], "--overwrite", *arguments[cut:]]
+                arguments = joined(arguments, ("--overwrite",))
             run_all([Command("wfe-preprocess", arguments, self.out / "preprocess.log")])
         if not (self.data / SETTINGS_FILE).is_file():
             raise UserError(

@@ -103,8 +103,5 @@ def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
     sections = {}
     for name in parser.sections():
         kind, _, rest = name.strip().partition(" ")
-        key = kind, rest.strip()
-        if key in sections:
-            raise UserError(f"{file}: [{name}]: is duplicated, with other blanks; rename or remove one")
-        sections[key] = dict(parser[name])
+        sections[kind, rest.strip()] = dict(parser[name])
     return sections

@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from wfe_plugin.errors import UserError
 from wfe_plugin.whole_files import write_json
 
 
@@ -26,13 +25,7 @@ def read_json(path: Path):
 
 def fingerprint(content) -> str:
     """A short name for a JSON value, or for the bytes of a file."""
-    if isinstance(content, Path):
-        try:
-            data = content.read_bytes()
-        except OSError as error:
-            raise UserError(f"{content}: cannot be read ({error.strerror})") from None
-    else:
-        data = json.dumps(content, sort_keys=True).encode()
+    data = content.read_bytes() if isinstance(content, Path) else json.dumps(content, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -51,13 +44,8 @@ class Step:
 
     def is_finished(self) -> bool:
         stored = self.stored()
-        return bool(stored.get("finished")) and stored.get("description") == self.description and self.is_whole(stored)
-
-    def is_whole(self, stored: dict) -> bool:
-        """Whether a record still has what was noted; one that was edited counts as none."""
-        facts = {key: value for key, value in stored.items() if key not in ("description", "finished", "checksum")}
-        # Older records have no checksum.
-        return stored.get("checksum") in (None, fingerprint(facts)) and all(name in facts for name in self.facts)
+        whole = all(name in stored for name in self.facts)  # an older version may have noted less
+        return whole and bool(stored.get("finished")) and stored.get("description") == self.description
 
     def changes(self) -> list[str]:
         """How the step differs from what its record tells of; nothing where it is new."""
@@ -71,15 +59,8 @@ class Step:
             if stored.get(key) != wanted.get(key)
         ]
 
-    def start(self) -> None:
-        """Note what is being made, so that a change before the end is noticed, too."""
-        self.note()
-
     def finish(self, **facts) -> None:
-        finished = time.strftime("%Y-%m-%d %H:%M:%S")
-        # As they will be read: JSON turns all keys to text, and that may change their order.
-        checksum = fingerprint(json.loads(json.dumps(facts)))
-        self.note(finished=finished, **facts, checksum=checksum)
+        self.note(finished=time.strftime("%Y-%m-%d %H:%M:%S"), **facts)
 
     def note(self, **facts) -> None:
         self.record.parent.mkdir(parents=True, exist_ok=True)

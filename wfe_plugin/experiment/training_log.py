@@ -6,11 +6,16 @@ import json
 import re
 from pathlib import Path
 
-LOG = "train.log"
+from wfe_plugin.pipeline.display import LOG, PARAMETERS
+
 LOSSES = ("nll_loss", "wfe_loss", "unlikelihood_loss", "risk")  # by the names that the criteria log
-# What fairseq-train says at its start; "shared" are all but the parts of a model that only one of several processes has.
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+)")
 _EPOCH = re.compile(r"\| INFO \| (train|valid) \| (\{.*\})$")
+
+
+def read_log(model: Path) -> str:
+    """Empty if it is not there."""
+    log = model / LOG
+    return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
 
 
 def read_curves(model: Path) -> dict[str, dict[int, float]]:
@@ -20,11 +25,7 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
     was the last time.
     """
     curves: dict[str, dict[int, float]] = {}
-    try:
-        lines = (model / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return curves
-    for line in lines:
+    for line in read_log(model).splitlines():
         match = _EPOCH.search(line)
         if not match:
             continue
@@ -42,8 +43,5 @@ def read_curves(model: Path) -> dict[str, dict[int, float]]:
 
 def read_parameters(model: Path) -> int:
     """How many numbers the model has to learn; 0 if the log does not tell."""
-    try:
-        found = _PARAMETERS.findall((model / LOG).read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return 0
-    return int(found[-1].replace(",", "")) if found else 0
+    found = PARAMETERS.findall(read_log(model))
+    return int(found[-1][0].replace(",", "")) if found else 0

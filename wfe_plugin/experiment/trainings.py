@@ -107,16 +107,13 @@ class Trainings:
 
     def facts(self, model: Path) -> dict:
         """What the report tells of a trained model."""
-        try:
-            finished = read_json(model / RECORD)["finished"]
-            return {
-                "seconds": finished.get("seconds", 0.0),
-                "parameters": read_parameters(model),
-                "epochs": finished["progress"]["last"],
-                "best_epoch": finished["best_epoch"],
-            }
-        except (KeyError, TypeError):
-            raise UserError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
+        finished = read_json(model / RECORD)["finished"]
+        return {
+            "seconds": finished.get("seconds", 0.0),
+            "parameters": read_parameters(model),
+            "epochs": finished["progress"]["last"],
+            "best_epoch": finished["best_epoch"],
+        }
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.
@@ -132,5 +129,5 @@ class Trainings:
             # The record stays, or the next run would not know of the change.
             say("\n            ".join([f"{step.name}: settings changed:", *changes]))
             return changes
-        step.start()
+        step.note()  # so that a change before the end is noticed, too
         return []

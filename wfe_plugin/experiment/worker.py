@@ -41,8 +41,7 @@ def start(threads: int) -> None:
     import wfe_plugin
 
     torch.set_num_threads(threads)
-    if hasattr(wfe_plugin, "register"):
-        wfe_plugin.register()
+    wfe_plugin.register()
 
 
 def step_of(item: dict, record: Path | None = None) -> Step:

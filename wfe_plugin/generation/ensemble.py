@@ -31,15 +31,14 @@ class RuledEnsemble(EnsembleModel):
         dictionary: of the target
         options: resolved
         rules: of a step, in order
-        shortlist: search among so many words of each sentence; 0: all
     """
 
-    def __init__(self, models, dictionary, options: DecodingConfig, rules: Sequence[Rule] = (), shortlist: int = 0):
+    def __init__(self, models, dictionary, options: DecodingConfig, rules: Sequence[Rule] = ()):
         super().__init__(models)
         self.dictionary = dictionary
         self.options = options
         self.rules = rules
-        self.shortlist = shortlist
+        self.shortlist = 0  # search among so many words of each sentence; 0: all
         self.target_of_source: Optional[Tensor] = None
         if any(rule.reads_source for rule in rules):
             words = corresponding_words(self.single_model.encoder.dictionary, dictionary)

@@ -42,10 +42,5 @@ def best_by_rouge(training: Training, epochs: list[Epoch]) -> int:
 
 
 def read_scores(path: Path) -> dict[str, float]:
-    """By epoch; empty if there is no such file, or it is damaged: then they are found anew."""
-    try:
-        return {
-            str(int(number)): float(score) for number, score in json.loads(path.read_text(encoding="utf-8")).items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
+    """By epoch, as far as they are known."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -227,7 +227,7 @@ class Tuning:
                 # Lengths have no price yet: a later grid mends them.
                 self.search.grid(*names, at=max(self.search.values, key=lambda point: self.notes.known(point).score))
                 self.tell(", ".join(label(name) for name in names))
-            self.search.refine(halvings=0)
+            self.search.refine()
             self.tell("refined")
         except OutOfTime:
             self.tell("out of time")
@@ -266,12 +266,10 @@ class Notes:
     def __init__(self, path: Optional[Path], question: dict):
         self.path, self.question = path, question
         self.outcomes: dict[Point, Outcome] = {}
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8")) if path else {}
-            if stored.get("question") == question:
+        if path and path.exists():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if stored["question"] == question:
                 self.outcomes = {tuple(point): Outcome(*outcome) for point, *outcome in stored["outcomes"]}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):  # none, or damaged: evaluated anew
-            pass
 
     def known(self, point: Point) -> Optional[Outcome]:
         return self.outcomes.get(point)

@@ -41,12 +41,8 @@ def load(path, for_fairseq: bool = False) -> dict:
         raise
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
         raise UserError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
-    if (
-        not isinstance(state, dict)
-        or not isinstance(state.get("cfg"), Mapping)
-        or not isinstance(state.get("model"), dict)
-        or not all(isinstance(name, str) for name in state["model"])
-    ):
+    known = isinstance(state, dict) and isinstance(state.get("cfg"), Mapping) and isinstance(state.get("model"), dict)
+    if not known:
         raise UserError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
     checkpoint_options.check_options(state, path)
     return state
@@ -103,10 +99,10 @@ def weights_digest(checkpoint: dict) -> str:
     return WEIGHTS + digest.hexdigest()
 
 
-def model_option(checkpoint: dict, name: str, default=None):
-    """An option of the model; models without a dataclass keep theirs in a Namespace."""
+def model_option(checkpoint: dict, name: str):
+    """An option of the model, or None; models without a dataclass keep theirs in a Namespace."""
     options = checkpoint["cfg"]["model"]
-    return getattr(options, name, default) if isinstance(options, argparse.Namespace) else options.get(name, default)
+    return getattr(options, name, None) if isinstance(options, argparse.Namespace) else options.get(name)
 
 
 def set_model_option(checkpoint: dict, name: str, value) -> None:

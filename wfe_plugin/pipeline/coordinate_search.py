@@ -12,7 +12,7 @@ class Axis(NamedTuple):
 
     name: str
     coarse: tuple[float, ...]  # the search starts from the first
-    step: float = 0.0  # of the refinement: this, then half of it; 0: none
+    step: float = 0.0  # of the refinement; 0: none
     low: float = 0.0
     high: float = 0.0
 
@@ -47,32 +47,29 @@ class CoordinateSearch:
         """The first value of each axis."""
         self.value(tuple(axis.coarse[0] for axis in self.axes))
 
-    def grid(self, *names: str, at: Optional[Point] = None) -> None:
-        """All coarse values of these axes together; the others stay as they are at a point, by default the best."""
-        choices = [axis.coarse if axis.name in names else (value,) for axis, value in zip(self.axes, at or self.best)]
+    def grid(self, *names: str, at: Point) -> None:
+        """All coarse values of these axes together; the others stay as they are at a point."""
+        choices = [axis.coarse if axis.name in names else (value,) for axis, value in zip(self.axes, at)]
         for point in itertools.product(*choices):
             self.value(point)
 
-    def boldest(self, within: float) -> Optional[Point]:
+    def boldest(self, within: float) -> Point:
         """Of the points that are worth as much as the best, less *within*: the one furthest along the first axis."""
-        if self.best is None:
-            return None
         as_good = [point for point, value in self.values.items() if value >= self.values[self.best] - within]
         return max(as_good, key=lambda point: (point[0], self.values[point]))
 
-    def refine(self, halvings: int = 1) -> None:
-        """Step along each axis from the best point as long as that helps; then with half the step."""
-        for halving in range(halvings + 1):
-            while self.step(0.5**halving):
-                pass
+    def refine(self) -> None:
+        """Step along each axis from the best point as long as that helps."""
+        while self.step():
+            pass
 
-    def step(self, scale: float) -> bool:
+    def step(self) -> bool:
         """Look at the neighbours of the best point, also along the first and the last axis at once; is one better?"""
         before = self.best
         for moved in [{number} for number in range(len(self.axes))] + [{0, len(self.axes) - 1}]:
             for sign in (1, -1):
                 point = tuple(
-                    value + sign * scale * axis.step * (number in moved)
+                    value + sign * axis.step * (number in moved)
                     for number, (axis, value) in enumerate(zip(self.axes, before))
                 )
                 if all(axis.low <= value <= axis.high or not axis.step for axis, value in zip(self.axes, point)):

@@ -15,7 +15,7 @@ LOG = "train.log"
 LOSSES = {"nll_loss": "nll", "wfe_loss": "wfe", "unlikelihood_loss": "unlikelihood", "risk": "risk", "loss": "loss"}
 
 _VALUES = re.compile(r"\| INFO \| (train_inner|valid) \| (\{.*\})$")
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+) \(num\. trained: ([\d,]+)\)")
+PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+) \(num\. trained: ([\d,]+)\)")
 _UPDATES = re.compile(r"grouped total_num_itrs = (\d+)")
 
 
@@ -44,7 +44,7 @@ class Display:
         self.log.flush()
         if "| WARNING |" in line:
             say(line.split("| WARNING |", 1)[1].strip())
-        elif found := _PARAMETERS.search(line):
+        elif found := PARAMETERS.search(line):
             trained = "" if found[1] == found[2] else f", {found[2]} of them trained"
             self.parameters = f"{found[1]} parameters{trained}"
         elif found := _UPDATES.search(line):

@@ -14,11 +14,9 @@ from wfe_plugin.pipeline.text import sha256
 from wfe_plugin.pipeline.treat import SIDES, Settings, Treatment, model_files
 
 MERGES = 8000
+VOCABULARY = tuple(f"{side}_{name}" for side in SIDES for name in ("threshold", "vocab_size"))
 # What --like takes from other data.
-FIXED = (
-    *("tokenize", "lang", "lowercase", "digits", "gigaword", "bpe", "merges"),
-    *(f"{side}_{name}" for side in SIDES for name in ("threshold", "vocab_size")),
-)
+FIXED = ("tokenize", "lang", "lowercase", "digits", "gigaword", "bpe", "merges", *VOCABULARY)
 
 
 class Pairs(NamedTuple):
@@ -123,15 +121,8 @@ class PreprocessOptions:
         return {
             "settings": {
                 **settings,
-                **{
-                    f"{side}_{key}": getattr(self, name.format(side))
-                    for side in SIDES
-                    for key, name in (
-                        ("threshold", "{}_threshold"),
-                        ("vocab_size", "{}_vocab_size"),
-                        ("max_length", "max_{}_length"),
-                    )
-                },
+                **{name: getattr(self, name) for name in VOCABULARY},
+                **{f"{side}_max_length": getattr(self, f"max_{side}_length") for side in SIDES},
                 "fairseq_options": list(self.fairseq_options),
             },
             "text": {

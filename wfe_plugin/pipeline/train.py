@@ -9,8 +9,6 @@ With an estimator of its own phase (`votes`), --out gets
     calibration.json     what was decoded to calibrate
 """
 
-import fcntl
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,7 +19,7 @@ import torch
 
 from wfe_plugin.errors import UserError
 from wfe_plugin.method.calibration import Calibration
-from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline import checkpoints, work_directory
 from wfe_plugin.pipeline.base_model import BaseModel
 from wfe_plugin.pipeline.calibrate import EVALUATIONS, calibrate, store
 from wfe_plugin.pipeline.display import say
@@ -188,20 +186,17 @@ def hold(training: Training, stack: ExitStack) -> list[int]:
 @contextmanager
 def locked(out: Path, name: str) -> Iterator[int]:
     """Hold a directory as long as a process of its training lives, also one that outlives us."""
-    descriptor = os.open(out, os.O_RDONLY)
     give_up = time.monotonic() + LOCK_SECONDS
-    try:
+    with ExitStack() as held:
         while True:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                descriptor = held.enter_context(work_directory.locked(out))
                 break
             except BlockingIOError:
                 if time.monotonic() > give_up:
                     raise UserError(f"{name}: a training is running in this directory") from None
                 time.sleep(0.2)
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def wait_for_phase_1(model: Training, estimate: Training) -> None:

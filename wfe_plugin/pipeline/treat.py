@@ -15,6 +15,7 @@ SIDES = ("source", "target")
 SETTINGS_FILE = "treatment.json"
 UNKNOWN = "<unk>"
 SEPARATOR = "@@"
+REMEMBERED = 1_000_000  # words whose pieces are kept, so that memory does not grow with the text
 
 # fairseq would read these words as its own begin, end and padding marks.
 _RESERVED = re.compile(r"(?<!\S)<(s|/s|pad)>(?!\S)")
@@ -78,15 +79,14 @@ class Pieces(dict):
 
     Args:
         bpe: what cuts
-        most: words that are remembered, so that memory does not grow with the text
     """
 
-    def __init__(self, bpe: BPE, most: int = 1_000_000):
+    def __init__(self, bpe: BPE):
         super().__init__()
-        self.bpe, self.most = bpe, most
+        self.bpe = bpe
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= self.most:
+        if len(self) >= REMEMBERED:
             self.clear()
         found = self[word] = self.bpe.segment(word)
         self.bpe.cache.clear()  # which would remember the same
@@ -174,32 +174,11 @@ def read_settings(directory) -> Settings:
     path = Path(directory, SETTINGS_FILE)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        check_record(stored)
+        stored["text"], stored["report"], [stored["settings"][f"{side}_max_length"] for side in SIDES]
         return Settings.of(stored["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{directory}: not a data directory made by wfe-preprocess ({path.name}: {reason})") from None
-
-
-def check_record(record: dict) -> None:
-    """Raise ValueError, KeyError or TypeError if what wfe-preprocess noted is not as it writes it."""
-
-    def check(part: dict, key: str, kind: type) -> None:
-        if not isinstance(part[key], kind):
-            raise ValueError(f"{key} is {part[key]!r}")
-
-    for key in ("settings", "text", "report"):
-        check(record, key, dict)
-    for field in fields(Settings):
-        check({"lang": "en", **record["settings"]}, field.name, field.type)
-    for side in SIDES:
-        check(record["settings"], f"{side}_max_length", int)
-    for name, numbers in record["report"].items():
-        check(record["report"], name, dict)
-        for key in ("lines", "empty", "too_long"):
-            check(numbers, key, int)
-    if record["settings"]["bpe"] not in ("none", "joint", "separate"):
-        raise ValueError(f"bpe is {record['settings']['bpe']!r}")
 
 
 def load_segmenters(directory: Path, settings: Settings, pieces: bool = True) -> dict[str, Pieces]:

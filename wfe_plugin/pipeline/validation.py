@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wfe_plugin.errors import UserError
 from wfe_plugin.evaluation import rouge_python
 from wfe_plugin.evaluation.rouge_protocol import METRICS, Protocol
 from wfe_plugin.evaluation.text_files import read_lines
@@ -59,8 +58,6 @@ class ValidationPairs:
         self.decoder = Decoder(data, {checkpoint: state}, arguments)
         references = read_lines(data / "text" / f"{split}.{SIDES[1]}")
         dataset = self.decoder.binarised(split)
-        if len(references) != len(dataset):
-            raise UserError(f"{data}: text/{split}.{SIDES[1]} is not that of the binarised set: run wfe-preprocess")
         chosen = spread(len(dataset), pairs)
         self.references = [references[number] for number in chosen]
         self.sources = self.decoder.sentences([dataset.src[number] for number in chosen])

@@ -37,10 +37,11 @@ def work_directory(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path) -> Iterator[int]:
+    """Hold a directory, as long as a process has the descriptor. Raises BlockingIOError if another one does."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)

@@ -200,12 +200,6 @@ def test_base_rates_of_an_ensemble_are_averaged():
         assert [h["score"].item() for h in together] == pytest.approx(scores, abs=1e-4)
 
 
-def test_a_weight_of_base_rates_that_the_model_has_not():
-    task = toy_task(WORDS)
-    with pytest.raises(UserError, match="base rates"):
-        generate(task, [toy_model(task)], toy_batch(task, [[4, 5]]), wfe_base_rate_weight=0.5)
-
-
 def test_the_rule_without_training_decodes_any_model():
     """Out-of-source penalty and cap of one: a large penalty keeps to the words of the source."""
     task = toy_task(WORDS)
@@ -218,19 +212,3 @@ def test_the_rule_without_training_decodes_any_model():
     for source, hypotheses, freer in zip(sources, found, exempt):
         assert set(words_of(hypotheses[0], EOS)) <= {*source, *special}
         assert set(words_of(freer[0], EOS)) <= {*source, *special, 4, 5}
-
-
-def test_exempt_words_are_free_of_cap_and_penalties():
-    task = toy_task(WORDS, wfe_decoding="off")
-    batch = toy_batch(task, toy_sources(4, WORDS, 1))
-    model = toy_model(task, 1)
-    freely = generate(task, [model], batch, word_cap=100)
-    names = " ".join(f"w{number}" for number in range(WORDS)) + " <unk> <s>"
-    for options in (dict(word_cap=1), dict(frequency_penalty=3.0), dict(repetition_penalty=2.0, presence_penalty=1.0)):
-        all_exempt = generate(task, [model], batch, exempt_words=names, **options)
-        assert [[h["tokens"].tolist() for h in hs] for hs in all_exempt] == [
-            [h["tokens"].tolist() for h in hs] for hs in freely
-        ]
-        assert generate(task, [model], batch, **options)[0][0]["tokens"].tolist() != all_exempt[0][0]["tokens"].tolist()
-    with pytest.raises(UserError, match="--exempt-words: not in the target dictionary: the"):
-        generate(task, [model], batch, word_cap=1, exempt_words="w1 the")

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from helpers.tiny_training import options
 from wfe_plugin.cli import train
 from wfe_plugin.pipeline import best_epoch, fairseq_train
-from wfe_plugin.pipeline.best_epoch import best_by_rouge, read_scores
+from wfe_plugin.pipeline.best_epoch import best_by_rouge
 from wfe_plugin.pipeline.checkpoints import Epoch
 from wfe_plugin.pipeline.record import Progress
 from wfe_plugin.pipeline.train import planned
@@ -37,12 +35,3 @@ def test_best_by_rouge(data, tmp_path, monkeypatch, capsys):
     assert best_by_rouge(training, epochs) == 2
     assert decoded == ["one.pt", "two.pt", "three.pt"]
     assert "--keep-last-epochs" not in fairseq_train.command(training, Progress(), None)
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"1": "x"}', '{"1": null}'])
-def test_damaged_scores_are_found_anew(content, tmp_path):
-    assert read_scores(tmp_path / "rouge.json") == {}
-    (tmp_path / "rouge.json").write_text(content)
-    assert read_scores(tmp_path / "rouge.json") == {}
-    (tmp_path / "rouge.json").write_text('{"1": 20.5}')
-    assert read_scores(tmp_path / "rouge.json") == {"1": 20.5}
