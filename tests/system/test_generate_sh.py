@@ -165,10 +165,10 @@ def test_wrong_references_are_noticed_before_decoding(models, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least as many, not 2"),
+        (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least 3, not 2"),
         (["--split", "test", "--input", "f"], "not allowed with"),
-        (["--", "--no-repeat-ngram-size", "0"], "which blocks nothing"),
-        (["--", "--no-repeat-ngram-size=0"], "which blocks nothing"),
+        (["--", "--no-repeat-ngram-size", "0"], "blocks nothing"),
+        (["--", "--no-repeat-ngram-size=0"], "blocks nothing"),
         (["--", "--nbest", "2"], "--nbest after --"),
     ],
 )
