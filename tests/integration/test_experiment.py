@@ -165,7 +165,7 @@ def test_records_that_were_edited_are_made_again(lab, record, fact):
 def test_a_model_without_its_record(tmp_path):
     for content in ("", "{}", '{"finished": {"progress": {}}}'):
         (tmp_path / "training.json").write_text(content)
-        with pytest.raises(UserError, match="training.json: is damaged; remove .* to train anew"):
+        with pytest.raises(UserError, match="training.json: is damaged; remove .* to train again"):
             Trainings.facts(None, tmp_path)
 
 
@@ -258,7 +258,7 @@ def test_outputs_of_another_program_take_part_in_everything(lab, capsys):
 def test_one_run_at_a_time(lab, capsys):
     with alone_in(lab.out):
         assert lab.run() == 1
-    assert f"{lab.out}: an experiment is running in this directory" in capsys.readouterr().err
+    assert f"{lab.out}: an experiment, or a command that it started, is running" in capsys.readouterr().err
     assert lab.calls() == [] and os.listdir(lab.out) == []
     assert lab.run() == 0
 
@@ -283,7 +283,7 @@ def test_commands_that_outlive_a_killed_run_keep_the_next_one_away(tmp_path):
     )  # fmt: skip
     left = int(killed.stdout)
     try:
-        with pytest.raises(UserError, match="or a command that one has started; wait for its end"):
+        with pytest.raises(UserError, match="or a command that it started, is running in this directory; wait until"):
             with alone_in(tmp_path / "out"):
                 pass
     finally:
@@ -339,7 +339,7 @@ def test_interruption_ends_what_was_started(tmp_path):
 
 def test_commands_that_cannot_run(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "executable", lambda name: [name])
-    with pytest.raises(UserError, match="cannot be run"):
+    with pytest.raises(UserError, match="cannot run"):
         run_all([Command("x", [str(tmp_path / "missing")], tmp_path / "log")])
     with pytest.raises(UserError, match="ended by signal 9"):
         run_all([Command("x", ["/bin/sh", "-c", "kill -9 $$"], tmp_path / "log")])

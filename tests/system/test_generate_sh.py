@@ -86,7 +86,7 @@ def test_a_model_without_estimates(models, tmp_path, capsys):
     assert not (tmp_path / "scores.json").exists()
 
     assert generate.main([*arguments, "--overwrite", "--decoding", "full"]) == 1
-    assert "needs a word-frequency estimate, and the model has none" in capsys.readouterr().err
+    assert "needs a word-frequency estimate, but the model has none" in capsys.readouterr().err
 
 
 AGAINST_REPETITION = [
@@ -137,7 +137,7 @@ def test_output_is_undone(models, tmp_path, monkeypatch):
     "arguments, message",
     [
         (["--model", "nowhere"], "nowhere: the checkpoint cannot be loaded: no such file"),
-        (["--model", "my data"], "my data: holds no checkpoint_best.pt"),
+        (["--model", "my data"], "my data: contains neither checkpoint_best.pt"),
         (["--model", "test.article"], "test.article: the checkpoint cannot be loaded"),
         (["--model", "with wfe", "--split", "test7"], "has no set 'test7', but: train, valid, test"),
         (["--model", "with wfe", "--data", "with wfe"], "not a data directory made by wfe-preprocess"),

@@ -74,7 +74,7 @@ def work(args: argparse.Namespace) -> None:
     from wfe_plugin.pipeline.summarizer import Summarizer
 
     if args.texts and args.input:
-        raise UserError("--input: give either a file or texts")
+        raise UserError("--input: give either a file or texts, not both")
     summarizer = Summarizer(args.model, data=args.data)
     if args.serve:
         return serve(summarizer, args.port)

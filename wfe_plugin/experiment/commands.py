@@ -111,7 +111,7 @@ def start(command: Command) -> subprocess.Popen:
                 close_fds=False,  # it holds the experiment's directory with us, see lock.py
             )
         except OSError as error:
-            raise UserError(f"{command.arguments[0]}: cannot be run ({error.strerror})") from None
+            raise UserError(f"{command.arguments[0]}: cannot run ({error.strerror})") from None
 
 
 def last_output(log: Path) -> str:

@@ -64,7 +64,7 @@ class Section:
     def number(self, key: str, default: str, least: int) -> int:
         numbers = self.numbers(key, default, least)
         if len(numbers) > 1:
-            self.fail(key, "one number only")
+            self.fail(key, "give one number only")
         return numbers[0]
 
     def path(self, value: str) -> Path:
@@ -105,6 +105,6 @@ def parse(file: Path, text: str) -> dict[tuple[str, str], dict[str, str]]:
         kind, _, rest = name.strip().partition(" ")
         key = kind, rest.strip()
         if key in sections:
-            raise UserError(f"{file}: [{name}]: is duplicated, with other blanks; rename or remove one")
+            raise UserError(f"{file}: [{name}]: is duplicated (only the spaces differ); rename or remove one")
         sections[key] = dict(parser[name])
     return sections

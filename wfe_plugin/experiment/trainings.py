@@ -116,7 +116,7 @@ class Trainings:
                 "best_epoch": finished["best_epoch"],
             }
         except (KeyError, TypeError):
-            raise UserError(f"{model / RECORD}: is damaged; remove {model} to train anew") from None
+            raise UserError(f"{model / RECORD}: is damaged; remove {model} to train again") from None
 
     def note_changes(self, step: Step, model: Path) -> list[str]:
         """Compare a training with what is there; returns the differences that stay.

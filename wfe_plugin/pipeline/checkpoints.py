@@ -40,14 +40,14 @@ def load(path, for_fairseq: bool = False) -> dict:
     except UserError:
         raise
     except Exception as error:  # the unpickler, the zip reader and torch have each their own
-        raise UserError(f"{path}: not a checkpoint that can be loaded: {safe_loading.reason(error)}") from None
+        raise UserError(f"{path}: cannot be loaded as a checkpoint: {safe_loading.reason(error)}") from None
     if (
         not isinstance(state, dict)
         or not isinstance(state.get("cfg"), Mapping)
         or not isinstance(state.get("model"), dict)
         or not all(isinstance(name, str) for name in state["model"])
     ):
-        raise UserError(f"{path}: holds no model of fairseq 0.12 (no 'model' or no 'cfg' in it)")
+        raise UserError(f"{path}: contains no model of fairseq 0.12 ('model' or 'cfg' is missing)")
     checkpoint_options.check_options(state, path)
     return state
 
@@ -74,7 +74,7 @@ def finished_epochs(directory: Path) -> list[Epoch]:
         except UserError as error:
             if path.name == BEST:  # which is written anew in the end
                 continue
-            raise UserError(f"{error}. Without this file, the training goes on from the others") from None
+            raise UserError(f"{error}. Remove this file, and the training continues from the others") from None
         epochs.setdefault(epoch.number, epoch)
     return [epochs[number] for number in sorted(epochs)]
 

@@ -60,7 +60,9 @@ class ValidationPairs:
         references = read_lines(data / "text" / f"{split}.{SIDES[1]}")
         dataset = self.decoder.binarised(split)
         if len(references) != len(dataset):
-            raise UserError(f"{data}: text/{split}.{SIDES[1]} is not that of the binarised set: run wfe-preprocess")
+            raise UserError(
+                f"{data}: text/{split}.{SIDES[1]} does not belong to the binarised set: run wfe-preprocess again"
+            )
         chosen = spread(len(dataset), pairs)
         self.references = [references[number] for number in chosen]
         self.sources = self.decoder.sentences([dataset.src[number] for number in chosen])
