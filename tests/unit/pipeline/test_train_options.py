@@ -24,7 +24,7 @@ def told(**options):
         (dict(preset="small", start_from="m"), "does not take --from"),
         (dict(baseline=True, estimator="votes"), "--baseline trains no estimate"),
         (dict(baseline=True, add_wfe="m"), "--baseline trains no estimate"),
-        (dict(preset="abs", estimator="paper"), "takes no estimate"),
+        (dict(preset="abs", estimator="paper"), "cannot have an estimate"),
         (dict(preset="small", best_by="risk"), "does not measure it"),
         (dict(add_wfe="m", best_by="nll"), "choose loss or rouge"),
         (dict(preset="small", gpus=3), "3 processes cannot share a batch of 32"),
