@@ -36,7 +36,7 @@ from wfe_plugin.pipeline.train import planned
         (["--model", "good.pt", "--data", "same-size"], "dict.source.txt: differs from the vocabulary that"),
         (["--model", "good.pt", "--data", "other"], "dict.source.txt: differs from the vocabulary that"),
         (["--model", "good.pt:no-head.pt", "--decoding", "full"], "model 2 of 2 has no word-frequency estimate"),
-        (["--model", "good.pt:"], "holds no checkpoint_best.pt"),
+        (["--model", "good.pt:"], "contains neither checkpoint_best.pt"),
         (["--model", "good.pt", "--out", "good.pt"], "good.pt: not a directory; choose another --out"),
         (["--model", "good.pt", "--out", "good.pt/below"], "good.pt: not a directory; choose another --out"),
         (["--model", "good.pt", "--input", "/proc/self/mem"], "/proc/self/mem: Input/output error"),

@@ -66,7 +66,7 @@ def fairseq(main, parser, *arguments, data="data"):
     [
         *((["--path", name], f"{name}: the checkpoint cannot be loaded: ") for name in HOSTILE),
         *((["--path", f"{name}.pt"], "damaged, cut short") for name in ("cut", "empty", "text")),
-        *((["--path", f"{name}.pt"], "contains no model of fairseq") for name in ("list", "bare", "no-cfg")),
+        *((["--path", f"{name}.pt"], "holds no model of fairseq") for name in ("list", "bare", "no-cfg")),
         (["--path", "no-head.pt", "--wfe-decoding", "full"], "use auto or off"),
         (["--path", "good.pt:no-head.pt"], "model 2 of 2 has no word-frequency estimate"),
         (["--path", "diverged.pt"], "the model's weights are not finite (encoder.embed_tokens.weight)"),

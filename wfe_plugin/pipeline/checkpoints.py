@@ -47,7 +47,7 @@ def load(path, for_fairseq: bool = False) -> dict:
         or not isinstance(state.get("model"), dict)
         or not all(isinstance(name, str) for name in state["model"])
     ):
-        raise UserError(f"{path}: contains no model of fairseq 0.12 ('model' or 'cfg' is missing)")
+        raise UserError(f"{path}: holds no model of fairseq 0.12 ('model' or 'cfg' is missing)")
     checkpoint_options.check_options(state, path)
     return state
 

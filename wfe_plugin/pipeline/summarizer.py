@@ -181,7 +181,7 @@ def budgets_of(budget: Budget, count: int) -> list[Optional[WordBudgets]]:
         return [WordBudgets.of(budget)] * count
     budgets = [WordBudgets.of(one) for one in budget]
     if len(budgets) != count:
-        raise UserError(f"budget: {len(budgets)} budgets for {count} texts; give one for all texts, or one per text")
+        raise UserError(f"budget: {len(budgets)} for {count} texts; give one for all texts, or one per text")
     return budgets
 
 

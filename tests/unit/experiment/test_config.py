@@ -196,7 +196,10 @@ def test_options_are_joined_around_one_separator():
         (TRAINING + "baseline = yes\nestimator = paper\n", "estimator: a baseline estimates no frequencies"),
         (SYSTEM + "outputs = a.txt\ntraining = EncDec\n", "training: has no effect with 'outputs'"),
         (SYSTEM + "outputs = {sed}.txt\n", "[system A] outputs: {sed} is not one of {set}, {seed}, {beam}"),
-        (SYSTEM + "outputs = a.txt\n[test x]\n[test y]\n", "[system A] outputs: there are several test sets: put {set}"),
+        (
+            SYSTEM + "outputs = a.txt\n[test x]\n[test y]\n",
+            "[system A] outputs: there are several test sets: put {set}",
+        ),
         (EXPERIMENT + "tuning beam = 1 5\n", "[experiment] tuning beam: give one number only"),
         (EXPERIMENT + "speed rounds = no\n", "[experiment] speed rounds: 'no' is not a whole number"),
         (DATA + "[test D]\nprotocol = duc\n", "[test D] protocol: 'duc' is not one of gigaword, duc2004"),
