@@ -63,7 +63,7 @@ def test_data_prepared_anew(world, tmp_path, capsys):
     data.rename(tmp_path / "kept")
     shutil.copytree("same-size", data)
     capsys.readouterr()
-    message = f"{data}/dict.source.txt: not the vocabulary that {model} was trained with"
+    message = f"{data}/dict.source.txt: differs from the vocabulary that {model} was trained with"
     refused(generate.main, generation, message, capsys)
     refused(frequencies.main, measurement, message, capsys)
     assert generate.main([*generation, "--data", str(tmp_path / "kept")]) == 0
@@ -92,7 +92,7 @@ def test_links_as_output(world, tmp_path, capsys):
 def test_references_that_can_be_read_only_once(world, tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
     arguments = ["--model", "good.pt", "--out", "out", "--references", str(tmp_path / "pipe")]
-    refused(generate.main, arguments, "pipe: can be read only once; write it to a file first", capsys)
+    refused(generate.main, arguments, "pipe: can be read only once; save it to a file first", capsys)
 
 
 @pytest.mark.parametrize("option", ["--input", "--references"])
@@ -101,7 +101,7 @@ def test_what_comes_out_does_not_replace_what_goes_in(world, tmp_path, capsys, m
     text.write_text("a\n" * 6)
     (tmp_path / "link").symlink_to(tmp_path)
     arguments = ["--model", "good.pt", option, str(text), "--out", str(tmp_path / "link")]
-    refused(generate.main, arguments, "summaries.txt: would be replaced by the summaries", capsys)
+    refused(generate.main, arguments, "summaries.txt: the summaries would replace this input", capsys)
 
 
 def test_an_end_among_the_last_renames(world, tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_checkpoint_that_names_no_data(world, tmp_path, capsys, task):
     state["cfg"]["task"] = task
     torch.save(state, tmp_path / "odd.pt")
     arguments = ["--model", str(tmp_path / "odd.pt"), "--out", str(tmp_path / "out")]
-    refused(generate.main, arguments, "odd.pt: does not say which data it was trained on", capsys)
+    refused(generate.main, arguments, "odd.pt: the data that it was trained on are not recorded", capsys)
     assert generate.main([*arguments, "--data", "data"]) == 0
 
 

@@ -40,7 +40,7 @@ def test_checkpoints_for_resumed_training(world, tmp_path, capsys, name):
     shutil.copy(name, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small", "--baseline"]
     (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
-    refused(train.main, arguments, "checkpoint1.pt: not a checkpoint that can be loaded", capsys)
+    refused(train.main, arguments, "checkpoint1.pt: cannot be loaded as a checkpoint", capsys)
 
 
 def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys):
@@ -90,7 +90,7 @@ SMALL = "--arch wfe_lstm_tiny --criterion nll_wfe --optimizer adam --max-epoch 1
     [
         (["--restore-file", "list.pt"], "list.pt: the checkpoint cannot be loaded"),
         (["--criterion", "mrt", "--mrt-bounded", "--without-wfe"], "--mrt-bounded: the model has no"),
-        (["--wfe-only"], "--wfe-only: name the trained model by --finetune-from-model"),
+        (["--wfe-only"], "--wfe-only: name the trained model with --finetune-from-model"),
         (["--wfe-epsilon", "-1"], "--wfe-epsilon is -1.0; it must be 0 or more"),
         (["--encoder-layers", "0"], "--encoder-layers is 0; it must be 1 or more"),
         (["--wfe-estimator", "none"], "--wfe-estimator none: choose one of"),

@@ -218,7 +218,7 @@ def test_outputs_of_another_program_take_part_in_everything(lab, capsys):
 def test_one_run_at_a_time(lab, capsys):
     with alone_in(lab.out):
         assert lab.run() == 1
-    assert f"{lab.out}: an experiment is running in this directory" in capsys.readouterr().err
+    assert f"{lab.out}: an experiment, or a command that it started, is running" in capsys.readouterr().err
     assert lab.calls() == [] and os.listdir(lab.out) == []
     assert lab.run() == 0
 
@@ -243,7 +243,7 @@ def test_commands_that_outlive_a_killed_run_keep_the_next_one_away(tmp_path):
     )  # fmt: skip
     left = int(killed.stdout)
     try:
-        with pytest.raises(UserError, match="or a command that one has started; wait for its end"):
+        with pytest.raises(UserError, match="or a command that it started, is running in this directory; wait until"):
             with alone_in(tmp_path / "out"):
                 pass
     finally:

@@ -183,7 +183,7 @@ def test_the_table_has_all_systems_by_role(compared):
     ]
     assert all(len(row.cells) == len(table.columns) - 1 for row in table.rows)
     assert "ROUGE-1 recall at 75 bytes" in table.columns and table.columns[-1] == "words"
-    assert "then the difference to Second WFE, the best alternative" in explanation and "In brackets" in explanation
+    assert "then from Second WFE, the best alternative" in explanation and "In brackets" in explanation
 
 
 def test_the_numbers_of_the_table(compared):

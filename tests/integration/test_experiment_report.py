@@ -188,7 +188,7 @@ def test_what_the_numbers_say(lab):
     assert lab.run() == 0
     text = (lab.out / "cats.md").read_text()
     said = text[text.index("## What the numbers say") : text.index("## ROUGE")].split("\n\n")
-    assert "One model each" not in said[1]  # there are two seeds
+    assert "one model per system" not in said[1]  # there are two seeds
     sentences = {sentence.split(" is ")[0]: sentence for sentence in said[2:] if sentence}
     assert list(sentences) == ["Perfect", "EncDec", "Added", "Again"]
     # On top of EncDec: compared with it, and not with the baseline or the oracle.
@@ -388,5 +388,5 @@ def test_models_that_have_learnt_nothing_are_named(lab):
     assert lab.run() == 0
     text = (lab.out / "cats.md").read_text()
     warning = text[text.index("**Warning:**") :].splitlines()[0]
-    assert warning.startswith("**Warning:** The summaries of EncDec fit their own references hardly better")
+    assert warning.startswith("**Warning:** The summaries of EncDec match their own references hardly better")
     assert 'class="warning"' in (lab.out / "cats.html").read_text()

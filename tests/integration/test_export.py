@@ -80,7 +80,7 @@ def test_refusals(exported, capsys):
     for arguments, message in (
         ([str(directory), "--out", str(directory)], "already exists"),
         ([f"{directory}:{directory}", "--out", "new"], "export one model at a time"),
-        ([str(directory), "--out", "new", "--scores", str(directory / "treatment.json")], "not a file of scores"),
+        ([str(directory), "--out", "new", "--scores", str(directory / "treatment.json")], "not a scores file"),
     ):
         assert export.main(arguments) == 1
         assert message in capsys.readouterr().err

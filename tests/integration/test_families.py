@@ -273,9 +273,9 @@ def test_only_where_it_is_to_be_added_the_head_may_be_missing(family):
     for option in ("wfe_only", "wfe_new_head"):
         name = "--" + option.replace("_", "-")
         untrained = toy_of(family, task, **{option: True}).train()
-        with pytest.raises(ValueError, match=f"{name}: name the trained model by --finetune-from-model"):
+        with pytest.raises(ValueError, match=f"{name}: name the trained model with --finetune-from-model"):
             NLLWithWFECriterion(task)(untrained, batch)
-        with pytest.raises(ValueError, match=f"{name}: name the trained model by --finetune-from-model"):
+        with pytest.raises(ValueError, match=f"{name}: name the trained model with --finetune-from-model"):
             task.begin_epoch(1, untrained)
         with pytest.raises(UserError, match=f"--without-wfe and {name}"):
             toy_of(family, task, without_wfe=True, **{option: True})

@@ -22,7 +22,7 @@ def test_record_and_replacement(model, tmp_path, capsys):
     before = (tmp_path / "out/summaries.txt").read_bytes()
     assert generate.main([*arguments, "2", *more]) == 0  # the same again
     assert generate.main([*arguments, "3", *more]) == 1
-    assert "made otherwise (beam); choose another --out" in capsys.readouterr().err
+    assert "made in another way (beam); choose another --out" in capsys.readouterr().err
     assert (tmp_path / "out/summaries.txt").read_bytes() == before
     assert generate.main([*arguments, "3", "--overwrite", *more]) == 0
     (tmp_path / "out/generation.json").unlink()

@@ -93,7 +93,7 @@ def test_text_that_can_be_read_only_once(quick, tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
     pipe = ["--train-files", str(tmp_path / "pipe"), str(data / "train.title"), "--valid", str(data / "valid")]
     assert preprocess.main([*pipe, "--out", str(tmp_path / "out")]) == 1
-    assert "pipe: can be read only once; write it to a file first" in capsys.readouterr().err
+    assert "pipe: can be read only once; save it to a file first" in capsys.readouterr().err
 
 
 def test_an_empty_vocabulary_is_refused(quick, tmp_path, capsys):
@@ -272,7 +272,7 @@ def test_new_sets_like_those_of_a_model(tmp_path, capsys):
     assert preprocess.main(options(data, tmp_path / "anew", *bpe, "20")) == 0
     for name in ("dict.source.txt", "dict.target.txt"):
         shutil.copyfile(tmp_path / "first" / name, tmp_path / "anew" / name)
-    with pytest.raises(UserError, match="not the treatment or the BPE codes"):
+    with pytest.raises(UserError, match="has another treatment or other BPE codes"):
         check(tmp_path / "model.pt", tmp_path / "first", tmp_path / "anew")
     capsys.readouterr()
     with pytest.raises(SystemExit):
@@ -308,7 +308,7 @@ def test_german():
     line = "Die Stra\u00dfenbahn f\u00e4hrt am 3. Mai ca. 8 Minuten, sagt die \u00dcSTRA."
     assert german.undo(german.normalize(line)) == line
     assert "ca." in german.normalize(line) and "ca." not in english.normalize(line)
-    with pytest.raises(UserError, match="--lang xx: not known"):
+    with pytest.raises(UserError, match="--lang xx: Moses does not know"):
         preprocess_options.PreprocessOptions(out="o", train="t", valid="v", lang="xx").validate()
 
 

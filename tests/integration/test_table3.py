@@ -109,7 +109,7 @@ def test_training_and_decoding(data, tmp_path, preset, capfd):
     assert "decoding: off" in capfd.readouterr().out
     assert len((out / "summaries.txt").read_text().splitlines()) == 11
     assert generate_sh.main(["--out", f"{out}-full", "--decoding", "full", *decode]) == 1
-    assert "needs a word-frequency estimate, and the model has none" in capfd.readouterr().err
+    assert "needs a word-frequency estimate, but the model has none" in capfd.readouterr().err
 
 
 def test_importing_the_plugin_is_enough_to_know_the_models():

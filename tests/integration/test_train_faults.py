@@ -73,7 +73,7 @@ def test_the_best_epoch_may_be_left_under_that_name_alone(data, tmp_path):
 
 def test_a_damaged_epoch_is_named_with_a_remedy(tmp_path):
     (tmp_path / "checkpoint3.pt").write_text("junk")
-    with pytest.raises(UserError, match="checkpoint3.pt.*Without this file, the training goes on"):
+    with pytest.raises(UserError, match="checkpoint3.pt.*Remove this file, and the training continues"):
         checkpoints.finished_epochs(tmp_path)
 
 
@@ -86,7 +86,7 @@ def test_what_a_training_continues_from_must_be_there(data, tmp_path, capsys):
     training.keep(1, epochs)
     epochs[1].path.unlink()
     assert train.main(options(data, tmp_path / "model", "--epochs", "3", preset="small")) == 1
-    assert "trained for 2 epochs; to continue, checkpoint2.pt is needed" in capsys.readouterr().err
+    assert "checkpoint2.pt is missing; the training cannot continue" in capsys.readouterr().err
 
 
 # The record

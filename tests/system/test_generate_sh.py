@@ -85,7 +85,7 @@ def test_a_model_without_estimates(models, tmp_path, capsys):
     assert not (tmp_path / "scores.json").exists()
 
     assert generate.main([*arguments, "--overwrite", "--decoding", "full"]) == 1
-    assert "needs a word-frequency estimate, and the model has none" in capsys.readouterr().err
+    assert "needs a word-frequency estimate, but the model has none" in capsys.readouterr().err
 
 
 AGAINST_REPETITION = [
@@ -150,7 +150,7 @@ def test_wrong_references_are_noticed_before_decoding(models, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least as many, not 2"),
+        (["--beam", "2", "--nbest", "3"], "--nbest 3 needs a --beam of at least 3, not 2"),
         (["--split", "test", "--input", "f"], "not allowed with"),
         (["--", "--nbest", "2"], "--nbest after --"),
     ],

@@ -202,7 +202,7 @@ def test_a_directory_is_for_one_training_at_a_time(killed, data, capsys, monkeyp
     with pipeline_train.locked(out, ""):
         monkeypatch.setattr(pipeline_train, "LOCK_SECONDS", 0)
         assert train.main(options(data, out, "--", "--cpu", *TINY)) == 1
-    assert "a training is running in this directory" in capsys.readouterr().err
+    assert "another training is running in this directory" in capsys.readouterr().err
 
 
 # Early stopping and the choice of the best

@@ -11,24 +11,27 @@ from wfe_plugin.pipeline.options import positive, positive_number
 from wfe_plugin.pipeline.protocols import protocol_of
 
 EPILOG = """\
-Three numbers are chosen and stored in the model, where wfe-generate, fairseq-generate and Python find them
-(--wfe-decoding auto): the weight of the estimated probability that a word occurs, how much of the
-word's base rate is taken out of it, and a reward per word, which makes outputs longer. The choice
-has the best mean of ROUGE-1, -2 and -L on the validation set; a mean length more than 10 % off
-the references' has a price. Of choices within 0.3 points, the one that trusts the source most is taken. The paper's estimators get a reward alone.
+wfe-calibrate chooses three numbers and stores them in the model, where wfe-generate, fairseq-generate
+and Python find them (--wfe-decoding auto):
+  - the weight of the estimated probability that a word occurs
+  - how much of the word's base rate is taken out of it
+  - a reward per word, which makes outputs longer (for the paper's estimators: only this)
+It takes the numbers with the best mean of ROUGE-1, -2 and -L on the validation set. A mean length
+more than 10 % off the references' costs points. Of choices within 0.3 points, it takes the one that
+trusts the source most.
 
-With --rule, the rule without training is tuned instead, for any model: a cap of one per word, a penalty on
-words that the source lacks, and the reward. Nothing is stored; the last line on standard output has the
-options to give to wfe-generate after "--", and to fairseq-generate.
+--rule tunes the rule without training instead, for any model: a cap of one per word, a penalty on
+words that are not in the source, and the reward. It stores nothing. The last line on standard output
+has the options for wfe-generate (after "--") and for fairseq-generate.
 
-wfe-train ends with a calibration. Calibrate again for another protocol or other texts; trainings that were
-built on the model stay valid.
+wfe-train ends with a calibration. Calibrate again for another protocol or other texts. Trainings on
+top of the model stay valid.
 
 examples:
   wfe-calibrate models/wfe --protocol recall-75
   wfe-calibrate models/wfe --data elsewhere --pairs 1000
   wfe-calibrate models/encdec --rule
-  wfe-calibrate models/wfe -- --unnormalized       # if you decode with this option, too
+  wfe-calibrate models/wfe -- --unnormalized       # if you also decode with this option
 """
 
 
@@ -51,13 +54,20 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument(
-        "--pairs", type=positive, default=400, metavar="N", help="of the set, spread evenly (default: %(default)s)"
+        "--pairs",
+        type=positive,
+        default=400,
+        metavar="N",
+        help="use N pairs of the set, spread evenly (default: %(default)s)",
     )
     parser.add_argument(
-        "--minutes", type=positive_number, metavar="N", help="then the best so far is taken (default: no limit)"
+        "--minutes",
+        type=positive_number,
+        metavar="N",
+        help="stop after N minutes and take the best so far (default: no limit)",
     )
-    parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's")
-    parser.add_argument("--cpu", action="store_true", help="even if there is a GPU")
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads of torch (default: torch's)")
+    parser.add_argument("--cpu", action="store_true", help="use the CPU even if there is a GPU")
     return parser
 
 

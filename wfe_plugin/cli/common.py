@@ -69,15 +69,15 @@ class Parser(argparse.ArgumentParser):
 
 def add_input_fields(parser: argparse.ArgumentParser) -> None:
     """Options of what is summarized."""
-    parser.add_argument("--text-field", default="", metavar="NAME", help="--input has JSON lines with the text here")
+    parser.add_argument("--text-field", default="", metavar="NAME", help="field of the text, if --input has JSON lines")
     parser.add_argument(
         "--budget",
         default="",
         metavar="BUDGETS",
-        help="of words: 'germany=0 pinochet=1 olympics=+': never, at most once, must appear",
+        help="budgets of words, such as 'germany=0 pinochet=1 olympics=+' (never, at most once, must appear)",
     )
     parser.add_argument(
-        "--budget-field", default="", metavar="NAME", help="--input has JSON lines with budgets of each text here"
+        "--budget-field", default="", metavar="NAME", help="field of budgets per text, if --input has JSON lines"
     )
 
 

@@ -20,10 +20,12 @@ protocols:
   duc2004    recall at 75 bytes (ROUGE-1.5.5 -m -b 75 -n 2 -w 1.2 -a)
 """
 EPILOG = """\
-Each file has one text per line, in the same order. Scores are percentages. files2rouge scores
-slightly lower than ROUGE-1.5.5 as published because it stems by Porter's rules alone; --stemmer
-porter reproduces its figures. ROUGE-1.5.5 reports the mean of its bootstrap resamples, but the
-difference of two systems is that of their plain means, and may be off by some hundredths.
+Each file has one text per line, in the same order. Scores are percentages.
+
+files2rouge scores slightly lower than ROUGE-1.5.5 as published because it stems only by Porter's
+rules; --stemmer porter reproduces its figures. ROUGE-1.5.5 reports the mean of its bootstrap
+resamples. The difference of two systems is that of their plain means, so it may be off by a few
+hundredths.
 
 example:
   wfe-evaluate --protocol duc2004 --references ref0.txt ref1.txt ref2.txt ref3.txt \\
@@ -52,17 +54,17 @@ def build_parser() -> Parser:
         metavar="FILE",
         help="the source texts: shows how many words were copied, and how many were invented",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - for standard output, alone")
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - prints only JSON")
     parser.add_argument(
         "--rouge",
         default="auto",
         choices=IMPLEMENTATIONS,
-        help="auto (default): the Perl script where it can run, else Python; files2rouge: an installed one",
+        help="auto (default): the Perl script where it can run, else Python; files2rouge: an installed copy",
     )
     parser.add_argument(
         "--stemmer",
         choices=STEMMERS,
-        help="wordnet (default): as published with ROUGE-1.5.5; porter: Porter's rules alone, as in files2rouge",
+        help="wordnet (default): as published with ROUGE-1.5.5; porter: only Porter's rules, as in files2rouge",
     )
     parser.add_argument(
         "--lang",

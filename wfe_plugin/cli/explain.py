@@ -21,12 +21,14 @@ examples:
   wfe-explain --model model --serve
 
 Budgets of whole words: 0: never; N: at most N times; +: must appear. With BPE, a word is forbidden in
-all of its segmentations, and no piece that other words share.
+all of its segmentations, but no piece that other words share.
 
-For each text: the words with the highest estimates (how often they may occur, how likely they are to
-occur at all, the share of training summaries that have them, and what the mask adds to their
-log-probability), then the summary word by word: its log-probability in the model alone, what each
-rule added, what was left of its budget, and the words that the model preferred.
+For each text you see:
+  - the words with the highest estimates: how often they may occur, how likely they are to occur at
+    all, the share of training summaries that contain them, and what the mask adds to their
+    log-probability
+  - the summary word by word: its log-probability in the model alone, what each rule added, what was
+    left of its budget, and the words that the model preferred
 """
 
 
@@ -37,19 +39,23 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
     )
-    parser.add_argument("--input", metavar="FILE", help="one text per line, instead of TEXT; - is standard input")
+    parser.add_argument("--input", metavar="FILE", help="read one text per line, instead of TEXT; - is standard input")
     add_input_fields(parser)
     parser.add_argument("--beam", type=positive, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--decoding", default="auto", help="as for wfe-generate (default: %(default)s)")
     parser.add_argument(
-        "--out-of-source-penalty", type=float, default=0.0, metavar="X", help="the rule without training"
+        "--out-of-source-penalty",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="lower the log-probability of words that are not in the source by X",
     )
     parser.add_argument("--word-cap", type=int, default=0, metavar="N", help="each word at most N times")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--html", metavar="FILE", help="write one self-contained page")
     shape.add_argument("--json", action="store_true", help="one JSON object per line")
     shape.add_argument("--serve", action="store_true", help="serve a playground on 127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="of --serve (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port of --serve (default: %(default)s)")
     return parser
 
 
@@ -68,7 +74,7 @@ def work(args: argparse.Namespace) -> None:
     from wfe_plugin.pipeline.summarizer import Summarizer
 
     if args.texts and args.input:
-        raise UserError("--input: give either a file or texts")
+        raise UserError("--input: give either a file or texts, not both")
     summarizer = Summarizer(args.model, data=args.data)
     if args.serve:
         return serve(summarizer, args.port)

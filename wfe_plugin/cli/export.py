@@ -13,9 +13,9 @@ example:
   wfe-export models/wfe --out exported --scores summaries/scores.json
 
 The directory holds model.pt (weights without optimizer state, and the calibration),
-dict.source.txt and dict.target.txt, the BPE codes, treatment.json and README.md, a model card.
-wfe-generate and wfe_plugin.Summarizer take it as a model; fairseq's commands take it as data,
-with DIR/model.pt as --path. It can be moved and copied, and needs no other files.
+dict.source.txt and dict.target.txt, the BPE codes, treatment.json, and a model card in README.md.
+Give it to wfe-generate and wfe_plugin.Summarizer as the model, or to fairseq's commands as the data
+with DIR/model.pt as --path. You can move and copy it. It needs no other files.
 """
 
 
@@ -31,7 +31,7 @@ def build_parser() -> Parser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="scores.json of wfe-generate or wfe-evaluate --json, for the model card",
+        help="scores for the model card: scores.json of wfe-generate, or a file of wfe-evaluate --json",
     )
     return parser
 

@@ -18,8 +18,8 @@ def build_parser() -> Parser:
     parser = Parser("wfe-frequencies", description=DESCRIPTION)
     parser.add_argument("--model", required=True, help="a checkpoint, or a directory made by wfe-train")
     parser.add_argument("--data", required=True, metavar="DIR", help="directory made by wfe-preprocess")
-    parser.add_argument("--split", default="test", help="which of its sets (default: %(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - for standard output, alone")
+    parser.add_argument("--split", default="test", help="binarized set (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON; - prints only JSON")
     return parser
 
 

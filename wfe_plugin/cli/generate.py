@@ -26,18 +26,21 @@ examples:
                --out ensemble -- --unnormalized
   wfe-generate --model models/encdec --data prepared --out blocked -- --no-repeat-ngram-size 3
 
-Output: summaries.txt, one summary per line in the order of the input, with BPE undone and
-detokenized if the data were tokenized; nbest.tsv, with line number (from 1), rank, score (log2 of
-the probability, divided by the length unless -- --unnormalized) and text; generation.json, what made
-them; with references, scores.json as wfe-evaluate writes it. Summaries that were made otherwise are
-replaced with --overwrite only. An empty line is summarized by an empty line. The beginning
-of an overlong text is summarized.
+Output:
+  summaries.txt    one summary per line, in the order of the input; BPE is undone, and text is
+                   detokenized if the data were tokenized
+  nbest.tsv        line number (from 1), rank, score and text; the score is log2 of the probability,
+                   divided by the length unless you give -- --unnormalized
+  generation.json  how the summaries were made
+  scores.json      with references: as wfe-evaluate --json writes it
+Summaries that were made in another way are replaced only with --overwrite. An empty line gives an
+empty summary. Of an overlong text, only the beginning is summarized.
 
 A binarized set is scored against its own summaries (DIR/text/SPLIT.target) unless you name other
 references. To treat your own references as the data were treated:
   wfe-treat plain DIR < raw.txt > references.txt
 
-Other ways to avoid repetition, with any --decoding, after --:
+Other ways to avoid repetition, after -- and with any --decoding:
   --no-repeat-ngram-size N           no sequence of N words twice
   --ignore-when-blocking 'WORD ...'  allow sequences with these words to repeat
   --word-cap N                       each word at most N times
@@ -45,11 +48,11 @@ Other ways to avoid repetition, with any --decoding, after --:
   --frequency-penalty X              subtract X for each earlier occurrence of the word
   --presence-penalty X               subtract X once if the word occurred
   --coverage-penalty B               prefer finished outputs whose attention covers the source
-  --gnmt-length-penalty A            normalize their scores by length as Wu et al. (2016) do
+  --gnmt-length-penalty A            normalize scores of finished outputs by length as Wu et al. (2016) do
 With BPE, words are pieces, written as in the dictionary (dict.target.txt).
 
-Faster with a large vocabulary, for models that estimate word frequencies, after --:
-  --wfe-shortlist N                  search only the N words with the highest estimates of each sentence;
+For faster decoding with a large vocabulary and a model that estimates word frequencies, after --:
+  --wfe-shortlist N                  search only the N words with the highest estimates for each sentence;
                                      scores are then approximate
 """
 
@@ -72,7 +75,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--model",
         required=True,
-        help="directory made by wfe-train or wfe-export, or a checkpoint; several, separated by colons, are an ensemble",
+        help="directory made by wfe-train or wfe-export, or a checkpoint; for an ensemble, several separated by colons",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="directory made by wfe-preprocess (default: what the model was trained on)"
@@ -111,7 +114,9 @@ def add_results(parser: Parser) -> None:
         metavar="N",
         help="write nothing; measure the search on about N pairs of a binarized set",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace other summaries in DIR")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace summaries in DIR that were made in another way"
+    )
     parser.add_argument(
         "--explain",
         type=positive,
@@ -126,16 +131,20 @@ def add_results(parser: Parser) -> None:
 def add_processes(parser: Parser) -> None:
     running = parser.add_argument_group("several processes (docs/distributed.md)")
     running.add_argument(
-        "--threads", type=positive, metavar="N", help="of each process (default: torch's, shared by the processes)"
+        "--threads", type=positive, metavar="N", help="threads per process (default: torch's, shared by the processes)"
     )
     several = running.add_mutually_exclusive_group()
     several.add_argument(
-        "--processes", type=positive, default=1, metavar="N", help="one per GPU or per core (default: 1)"
+        "--processes",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="split the work over N processes, one per GPU or per core (default: 1)",
     )
     several.add_argument(
         "--part",
         metavar="I/N",
-        help="only part I of N, from 1: writes summaries.I-of-N.txt; a job array does all, and cat joins them",
+        help="decode only part I of N, from 1, into summaries.I-of-N.txt; run all parts as a job array and join them with cat",
     )
 
 
@@ -144,20 +153,20 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = build_parser()
     args, extra = parser.parse_both(argv)
     if args.nbest > args.beam:
-        parser.error(f"--nbest {args.nbest} needs a --beam of at least as many, not {args.beam}")
+        parser.error(f"--nbest {args.nbest} needs a --beam of at least {args.nbest}, not {args.beam}")
     for name in ("input", "part"):
         if args.time_only and getattr(args, name):
-            parser.error(f"--time-only is for a binarised set, not for --{name}")
+            parser.error(f"--time-only needs a binarised set: leave out --{name}")
     if args.time_only and args.processes > 1:
-        parser.error("--time-only tells the time of one process: leave out --processes")
+        parser.error("--time-only measures one process: leave out --processes")
     if not args.out and args.input == "-":
         args.out = "-"
     if not args.out and not args.time_only:
-        parser.error("one of --out and --time-only is needed")
+        parser.error("give --out or --time-only")
     if args.out == "-" and (args.explain or args.references or args.nbest > 1):
         parser.error("--explain, --references and --nbest need a directory for --out")
     if (args.part or args.processes > 1) and (args.explain or "-" in (args.input, args.out)):
-        parser.error("--explain and standard input and output are for one process: leave out --part and --processes")
+        parser.error("--explain, standard input and standard output need one process: leave out --part and --processes")
     parser.check(lambda: refuse_managed(extra, MANAGED, "wfe-generate"))
     return args, extra
 

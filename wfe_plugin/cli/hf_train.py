@@ -11,14 +11,14 @@ from wfe_plugin.errors import UserError
 
 DESCRIPTION = """\
 Train an estimator of word frequencies on top of a model of Hugging Face's transformers. The model
-stays as it is; the estimator is one file beside it. docs/huggingface.md shows how to decode with it.
+stays as it is. The estimator is one file beside it. docs/huggingface.md shows how to decode with it.
 """
 
 
 def build_parser() -> Parser:
     parser = Parser("wfe-hf-train", description=DESCRIPTION)
-    parser.add_argument("--model", required=True, help="directory of a model, or its name on the hub")
-    for name, use in (("train", "to learn from"), ("valid", "to choose the best epoch by")):
+    parser.add_argument("--model", required=True, help="directory of a model, or its name on the Hugging Face Hub")
+    for name, use in (("train", "to train on"), ("valid", "to choose the best epoch by")):
         parser.add_argument(
             f"--{name}",
             required=True,
@@ -60,7 +60,7 @@ def train(options) -> None:
         if importlib.util.find_spec(package) is None:
             raise UserError(f"{package} is not installed: pip install 'wfe_plugin[hf]'")
     if not options.out and not Path(options.model).is_dir():
-        raise UserError("--out: name the file to write; the model is not a directory here")
+        raise UserError("--out: name the file to write; --model is not a local directory")
 
     from wfe_plugin.huggingface.head import file_in
     from wfe_plugin.huggingface.train import HeadTraining, load_model, train_head

@@ -20,19 +20,21 @@ examples:
   wfe-preprocess --train train.jsonl.gz --valid valid.jsonl --source-field body --target-field headline --out prepared
   wfe-preprocess --like prepared --test new/test --out new-test
 
-Files may be compressed (.gz). Text that is segmented already, for example by SentencePiece, is left as it is
-unless options say otherwise.
+Files may be compressed (.gz). Text that is already segmented, for example by SentencePiece, is left as
+it is unless you give options that change it. Windows line ends and byte-order marks are accepted.
 
-The result: fairseq data with the languages "source" and "target" (several test sets are
-called test, test1, test2, ...), the BPE codes, treatment.json with everything that was done,
-and text/ with the validation and test text as perfect summaries would look: the references.
-wfe-treat applies the same treatment to new text, and undoes it.
+Output:
+  - fairseq data with the languages "source" and "target"; several test sets are called test, test1,
+    test2, ...
+  - the BPE codes
+  - treatment.json: everything that was done to the text
+  - text/: the validation and test text as perfect summaries would look (the references)
+Nothing appears under --out until everything has succeeded. wfe-treat applies the same treatment to
+new text, and undoes it.
 
-Training pairs with an empty or overlong side are dropped and reported. Pairs of the validation
-and test sets are only reported, so that line N of the output stays line N of the input; lines of
+Training pairs with an empty or overlong side are dropped and reported. Such pairs of the validation
+and test sets are only reported, so that line N of the output stays line N of the input. Lines of
 more than 20,000 characters are cut.
-Windows line ends and byte-order marks are accepted. Nothing appears under --out until
-everything has succeeded.
 """
 
 
@@ -53,7 +55,7 @@ def build_parser() -> Parser:
             type=positive,
             default=1,
             metavar="N",
-            help=f"{side} words (or BPE pieces) with fewer than N occurrences are unknown (default: 1)",
+            help=f"{side} words (or BPE pieces) with fewer than N occurrences count as unknown (default: 1)",
         )
         vocabulary.add_argument(
             f"--{side}-vocab-size", type=positive, metavar="N", help=f"keep the N most frequent {side} words"
@@ -89,25 +91,28 @@ def add_files(parser: Parser) -> None:
             nargs=2,
             action="append",
             default=[],
-            help="the same with any two file names" + ("; can be repeated" if several else ""),
+            help="the same, with any two file names" + ("; can be repeated" if several else ""),
         )
     files.add_argument("--source-suffix", default="article", metavar="S", help="default: %(default)s")
     files.add_argument("--target-suffix", default="title", metavar="S", help="default: %(default)s")
     for side, default in zip(SIDES, ("article", "title")):
         files.add_argument(
-            f"--{side}-field", default=default, metavar="NAME", help="of JSON lines (default: %(default)s)"
+            f"--{side}-field",
+            default=default,
+            metavar="NAME",
+            help=f"{side} field of JSON lines (default: %(default)s)",
         )
     files.add_argument("--out", required=True, metavar="DIR", help="directory to create")
 
     files.add_argument(
         "--like",
         metavar="DIR",
-        help="prepare as DIR was, with its treatment, BPE and vocabulary: new test sets for a model that is there",
+        help="prepare new sets for an existing model: with the treatment, BPE and vocabulary of DIR",
     )
 
 
 def add_treatment(parser: Parser) -> None:
-    treatment = parser.add_argument_group("treatment (default: none; the text counts as tokenized)")
+    treatment = parser.add_argument_group("treatment (default: none; the text is taken as tokenized)")
     treatment.add_argument("--tokenize", action="store_true", help="tokenize raw text (Moses, by sacremoses)")
     treatment.add_argument(
         "--lang",
@@ -115,7 +120,7 @@ def add_treatment(parser: Parser) -> None:
         metavar="L",
         help="language of the text, for --tokenize and for repeated content words (default: %(default)s)",
     )
-    treatment.add_argument("--lowercase", action="store_true", help="lower-case")
+    treatment.add_argument("--lowercase", action="store_true", help="convert to lower case")
     treatment.add_argument("--digits", action="store_true", help="replace each digit with #")
     treatment.add_argument(
         "--gigaword",
@@ -127,7 +132,7 @@ def add_treatment(parser: Parser) -> None:
         "--bpe",
         choices=("none", "joint", "separate"),
         default="none",
-        help="learn BPE on the training text, for both sides together or each by itself (default: none)",
+        help="learn BPE on the training text, for both sides together or for each by itself (default: none)",
     )
     treatment.add_argument("--merges", type=positive, metavar="N", help="BPE merges (default: 8000)")
 

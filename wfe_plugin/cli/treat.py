@@ -15,7 +15,7 @@ examples:
   wfe-treat undo prepared < from-the-model.txt > summaries.txt
   wfe-treat plain prepared < references.txt > comparable-references.txt
 
-Each command writes exactly one line for each line that it reads.
+Each command writes exactly one line per line that it reads.
 """
 
 

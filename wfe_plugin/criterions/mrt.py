@@ -119,12 +119,12 @@ class MRTCriterion(NLLWithWFECriterion):
         if mrt_bounded and task.cfg.wfe_decoding in ("off", "oracle"):
             raise UserError(
                 f"--mrt-bounded with --wfe-decoding {task.cfg.wfe_decoding}: there is no estimate "
-                "to draw within; leave one out"
+                "to sample within; leave one out"
             )
         if mrt_bounded and task.has_estimate is False:
             raise UserError(
-                "--mrt-bounded: the model has no WFE sub-model (--without-wfe, or --arch), and no estimate "
-                "to draw within; leave it out"
+                "--mrt-bounded: the model has no WFE sub-model (--without-wfe, or --arch), and so no estimate "
+                "to sample within; leave it out"
             )
         self.task = task
         dictionary = task.target_dictionary

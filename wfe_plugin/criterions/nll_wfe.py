@@ -97,8 +97,8 @@ class NLLWithWFECriterion(FairseqCriterion):
         """Returns the loss, what it is to be divided by, and what is logged."""
         if sample.get("target") is None:
             raise UserError(
-                "the data set has no summaries to learn from: its file for the target "
-                "language is missing; binarise it again"
+                "the data set has no summaries to learn from: the file of its target "
+                "language is missing. Run wfe-preprocess again"
             )
         net_output = model(**sample["net_input"])
         target = model.get_targets(sample, net_output)

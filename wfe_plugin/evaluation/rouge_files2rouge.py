@@ -43,9 +43,9 @@ def score(
 ) -> tuple[dict, dict]:
     """Return corpus estimates and sentence scores, by metric and measure."""
     if stemmer != "porter":
-        raise UserError("files2rouge stems by Porter's rules alone: choose the stemmer porter, or another ROUGE")
+        raise UserError("files2rouge stems only by Porter's rules: choose the stemmer porter, or another ROUGE")
     if any(len(texts) > 1 for texts in references):
-        raise UserError("files2rouge knows one reference only: give one, or choose another ROUGE")
+        raise UserError("files2rouge supports only one reference: give one, or choose another ROUGE")
     if any(f" {NEVER}" in text for text in (*hypotheses, *(text for (text,) in references))):
         raise UserError(f"a text contains {NEVER!r}, which files2rouge would take for the end of a sentence")
     # As by default, and the scores of each sentence.
@@ -59,7 +59,7 @@ def score(
         process = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if process.returncode or "Average_F" not in process.stdout:
         said = (process.stderr.strip() or process.stdout.strip())[-500:]
-        raise UserError(f"files2rouge gave no scores; is it set up, as docs/evaluation.md says? It said: {said}")
+        raise UserError(f"files2rouge gave no scores; is it set up as docs/evaluation.md says? Its output: {said}")
     scores, sentence_scores = rouge_perl.parse(process.stdout, len(hypotheses))
     return scores, _in_order(sentence_scores, len(hypotheses))
 

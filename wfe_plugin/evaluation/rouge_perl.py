@@ -124,7 +124,7 @@ def _run(command: Sequence[str], directory: Path) -> str:
     process = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, errors="replace")
     if process.returncode:
         raise UserError(
-            f"the ROUGE-1.5.5 script failed; the Python implementation can be asked for instead. "
+            f"the ROUGE-1.5.5 script failed; use the Python implementation instead. "
             f"Perl said: {process.stderr.strip()[-500:]}"
         )
     return process.stdout
@@ -143,8 +143,8 @@ def parse(output: str, sentence_count: int) -> tuple[dict, dict]:
     for metric in METRICS:
         if len(sentence_scores[metric]["f1"]) != sentence_count or len(scores[metric]) != 3:
             raise UserError(
-                f"the ROUGE-1.5.5 script gave no full {metric} scores; the Python implementation "
-                f"can be asked for instead. Its output ends: {output.strip()[-500:]}"
+                f"the ROUGE-1.5.5 script gave incomplete {metric} scores; use the Python implementation "
+                f"instead. Its output ends: {output.strip()[-500:]}"
             )
     return scores, sentence_scores
 

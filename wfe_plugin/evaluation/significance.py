@@ -36,7 +36,7 @@ def paired_bootstrap(
     """
     if len(first) != len(second) or not len(first):
         raise UserError(
-            f"the paired bootstrap needs equally many scores of both systems, at least one; "
+            f"the paired bootstrap needs the same number of scores for both systems, at least one; "
             f"got {len(first)} and {len(second)}"
         )
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)

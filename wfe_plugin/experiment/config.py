@@ -136,14 +136,14 @@ def check_sections(file: Path, sections) -> None:
     for kind, name in sections:
         if kind in ("experiment", "data"):
             if name:
-                raise UserError(f"{file}: [{kind} {name}]: [{kind}] has no name")
+                raise UserError(f"{file}: [{kind} {name}]: write [{kind}] without a name")
         elif kind not in ("test", "training", "system"):
             raise UserError(
                 f"{file}: [{kind}]: unknown section; known are [experiment], [data], [test NAME], "
                 "[training NAME] and [system NAME]"
             )
     if ("data", "") not in sections:
-        raise UserError(f"{file}: [data]: is missing; it names the text, or a prepared directory")
+        raise UserError(f"{file}: [data]: is missing; add it to name the text or a prepared directory")
 
 
 def check_names(file: Path, kind: str, names: list[str]) -> None:
@@ -154,22 +154,24 @@ def check_names(file: Path, kind: str, names: list[str]) -> None:
             raise UserError(f"{file}: [{kind} {name}]: needs a name with letters or digits")
         other = seen.setdefault(slug(name).lower(), name)
         if other != name:
-            raise UserError(f"{file}: [{kind} {name}]: too much like {other!r}; files are named after it")
+            raise UserError(
+                f"{file}: [{kind} {name}]: too similar to {other!r}: files are named after it; choose another name"
+            )
 
 
 def read_data(section: Section) -> Data:
     if "prepared" in section.content:
         for key in ("train", "valid", "test", "options"):
             if key in section.content:
-                section.fail(key, "has no use beside 'prepared'")
+                section.fail(key, "has no effect with 'prepared'; leave it out")
         return Data(section.path(section.text("prepared")), ())
     arguments = []
     for name in ("train", "valid", "test"):
         lines = [section.split(name, line) for line in section.text(name).splitlines()]
         if name != "test" and len(lines) > 1:
-            section.fail(name, "one line only")
+            section.fail(name, "give one line only")
         if any(len(words) not in (1, 2) for words in lines) or len(set(map(len, lines))) > 1:
-            section.fail(name, "each line is a prefix, or each is a source file and a target file")
+            section.fail(name, "give one prefix per line, or a source file and a target file per line")
         paths = [[str(section.path(word)) for word in words] for words in lines]
         if len(lines[0]) == 1:
             arguments += [f"--{name}", *(path for (path,) in paths)]
@@ -204,7 +206,7 @@ def read_trainings(
         elif baseline(name):
             for key in ("add wfe to", "estimator"):
                 if key in section.content:
-                    section.fail(key, "a baseline estimates no frequencies")
+                    section.fail(key, "a baseline estimates no frequencies; leave it out")
         else:
             estimator = section.choice("estimator", ESTIMATORS, "paper")
         if "add wfe to" in section.content:
@@ -219,7 +221,7 @@ def read_trainings(
 def refuse_keys(section: Section, keys: tuple[str, ...], beside: str) -> None:
     for key in keys:
         if key in section.content:
-            section.fail(key, f"has no use beside {beside!r}")
+            section.fail(key, f"has no effect with {beside!r}; leave it out")
 
 
 def read_systems(
@@ -263,7 +265,10 @@ def read_outputs(name: str, section: Section, tests: list[TestSet], is_baseline:
     refuse_keys(section, ("training", "decoding", "options", "tune"), "outputs")
     pattern = section.text("outputs")
     if len(tests) > 1 and "{set}" not in pattern:
-        section.fail("outputs", "several test sets: put {set} into the name, for the NAME of [test NAME]")
+        section.fail(
+            "outputs",
+            "there are several test sets: put {set}, which stands for the NAME of [test NAME], into the file name",
+        )
     unknown = sorted(set(re.findall(r"\{\w*\}", pattern)) - {"{set}", "{seed}", "{beam}"})
     if unknown:
         section.fail("outputs", f"{unknown[0]} is not one of {{set}}, {{seed}}, {{beam}}")
@@ -275,7 +280,7 @@ def read_role(section: Section, rule: str, is_baseline: bool) -> str:
     """What the system is in the comparison; mostly the file need not say it."""
     if is_baseline:
         if "role" in section.content:
-            section.fail("role", "this is the baseline of [experiment], and can be nothing else")
+            section.fail("role", "this system is the baseline of [experiment]; leave it out")
         return "baseline"
     return section.choice("role", ROLES, rule)
 
@@ -312,9 +317,9 @@ def read_grid(section: Section) -> tuple[tuple[str, tuple[str, ...]], ...]:
         if any(value.startswith("--") for value in values):
             section.fail("tune", f"{option}: a second option belongs on a line of its own")
         if len(values) < 2:
-            section.fail("tune", f"{option} needs two values or more to choose from; {example}")
+            section.fail("tune", f"{option} needs at least two values to choose from; {example}")
         if len(set(map(slug, values))) < len(values):
-            section.fail("tune", f"{option}: a value is duplicated, or two differ by signs only")
+            section.fail("tune", f"{option}: a value is duplicated, or two values differ only in punctuation")
         if option in grid:
             section.fail("tune", f"{option} is duplicated")
         if any(word.partition("=")[0] == option for word in section.words("options")):

@@ -105,7 +105,7 @@ class Decodings:
         expected = len(self.texts(decoding.test).references)
         if len(texts) != expected:
             raise UserError(
-                f"{file}: {len(texts)} summaries of {expected} sentences; give one per line, empty ones too"
+                f"{file}: {len(texts)} summaries for {expected} sentences; give one per line, and an empty line for an empty one"
             )
         shutil.rmtree(decoding.folder, ignore_errors=True)
         write_summaries(decoding.folder, texts)

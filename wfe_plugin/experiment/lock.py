@@ -23,8 +23,8 @@ def alone_in(directory: Path) -> Iterator[None]:
             os.set_inheritable(held.enter_context(locked(directory)), True)
         except BlockingIOError:
             raise UserError(
-                f"{directory}: an experiment is running in this directory, or a command that one has started; "
-                "wait for its end, or choose another 'out' in [experiment]"
+                f"{directory}: an experiment, or a command that it started, is running in this directory; "
+                "wait until it ends, or choose another 'out' in [experiment]"
             ) from None
         except OSError:
             pass  # a file system without locks

@@ -51,8 +51,8 @@ def evaluate(summaries: Path, texts: Texts, protocols: Sequence[str]) -> dict:
     lines = read_lines(summaries)
     if len(lines) != len(texts.references):
         raise UserError(
-            f"{summaries}: {len(lines)} summaries of {len(texts.references)} sentences; remove {summaries.parent}, "
-            "and the same command decodes again"
+            f"{summaries}: {len(lines)} summaries for {len(texts.references)} sentences; remove {summaries.parent} "
+            "and run the same command, which decodes again"
         )
     found = {protocol: rouge(lines, texts.references, protocol) for protocol in protocols}
     first = found[protocols[0]]

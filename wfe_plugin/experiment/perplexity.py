@@ -57,7 +57,7 @@ def _plain(text: str) -> str:
 @torch.no_grad()
 def _perplexity(network, task, pairs, targets: Sequence[str]) -> float:
     if len(targets) != len(pairs):
-        raise UserError(f"{len(targets)} summaries of {len(pairs)} sentences: give one per sentence")
+        raise UserError(f"{len(targets)} summaries for {len(pairs)} sentences: give one per sentence")
     words = sum(len(_whole_words(line)) for line in targets) + len(targets)
     encoded = [task.target_dictionary.encode_line(line, add_if_not_exist=False).long() for line in targets]
     scored = LanguagePairDataset(

@@ -102,7 +102,7 @@ class Runner:
             run_all([Command("wfe-preprocess", arguments, self.out / "preprocess.log")])
         if not (self.data / SETTINGS_FILE).is_file():
             raise UserError(
-                f"{self.data / SETTINGS_FILE}: not found; [data] prepared must be a directory that wfe-preprocess made"
+                f"{self.data / SETTINGS_FILE}: not found; [data] prepared must name a directory made by wfe-preprocess"
             )
         for test in self.experiment.tests:
             if not (self.data / "text" / f"{test.split}.target").is_file():

@@ -64,7 +64,7 @@ class Section:
     def number(self, key: str, default: str, least: int) -> int:
         numbers = self.numbers(key, default, least)
         if len(numbers) > 1:
-            self.fail(key, "one number only")
+            self.fail(key, "give one number only")
         return numbers[0]
 
     def path(self, value: str) -> Path:

@@ -21,14 +21,14 @@ def check_search(options: DecodingConfig, args, models) -> None:
             f"--max-len-b {longest}: it could never block anything"
         )
     if options.ignore_when_blocking and size == 0:
-        raise UserError("--ignore-when-blocking exempts words from n-gram blocking: give --no-repeat-ngram-size, too")
+        raise UserError("--ignore-when-blocking exempts words from n-gram blocking: also give --no-repeat-ngram-size")
     if options.wfe_shortlist > 0:
         check_shortlist(options, args, models)
 
 
 def check_shortlist(options: DecodingConfig, args, models) -> None:
     if options.wfe_decoding == "off":
-        raise UserError("--wfe-shortlist takes its words from the estimate, and the model has none")
+        raise UserError("--wfe-shortlist takes its words from the estimate, but the model has none: leave it out")
     for option, name in (
         ("--constraints", "constraints"),
         ("--score-reference", "score_reference"),
@@ -43,7 +43,7 @@ def check_shortlist(options: DecodingConfig, args, models) -> None:
 def check_ruled_search(options: DecodingConfig, args, models, prefix_allowed_tokens_fn) -> None:
     """Raise UserError for what could only fail later, under rules of a step."""
     if options.coverage_penalty > 0 and any(getattr(m.decoder, "attention", m) is None for m in models):
-        raise UserError("--coverage-penalty needs the attention to the source, but the model has none")
+        raise UserError("--coverage-penalty needs attention to the source, but the model has none: leave it out")
     rules = rules_of(options, args)
     stock = "use --wfe-decoding off"
     if rules:
@@ -52,7 +52,7 @@ def check_ruled_search(options: DecodingConfig, args, models, prefix_allowed_tok
         rules = [rule for rule in rules if not rule.startswith("--word-reward")]
         if rules:
             raise UserError(
-                f"--score-reference scores given summaries, and nothing is searched for: leave out {', '.join(rules)}"
+                f"--score-reference scores given summaries and searches for none: leave out {', '.join(rules)}"
             )
         if options.wfe_decoding == "oracle":
             raise UserError(
@@ -63,11 +63,11 @@ def check_ruled_search(options: DecodingConfig, args, models, prefix_allowed_tok
             raise UserError("--print-alignment aligns generated text; with --score-reference, use --wfe-decoding off")
     if getattr(args, "match_source_len", False):
         raise UserError(
-            "--match-source-len fixes the length of the output, for which the words that "
-            f"are allowed may not suffice; {stock}"
+            "--match-source-len fixes the length of the output, and the allowed words "
+            f"may not be enough for it; {stock}"
         )
     if prefix_allowed_tokens_fn is not None or getattr(args, "prefix_allowed_tokens_fn", None) is not None:
-        raise UserError(f"prefix_allowed_tokens_fn may leave only words that are no longer allowed; {stock}")
+        raise UserError(f"prefix_allowed_tokens_fn may leave only words that the budget forbids; {stock}")
     min_len, max_len_b = getattr(args, "min_len", 1), getattr(args, "max_len_b", 200)
     if getattr(args, "max_len_a", 0) == 0 and min_len > max_len_b:
         raise UserError(f"--min-len {min_len} is larger than the maximum length, --max-len-b {max_len_b}")

@@ -126,7 +126,7 @@ class RuledEnsemble(EnsembleModel):
         else:
             scores, attention = self.forward_decoder(tokens, batch.encoder_outs, states, temperature)
         if self.options.coverage_penalty > 0 and attention is None:
-            raise UserError("--coverage-penalty needs the model's attention to the source, and this model shows none")
+            raise UserError("--coverage-penalty needs attention to the source, which this model does not return")
         words = batch.sentences.vocabulary
         vocabulary = len(self.dictionary) if words is None else len(words)
         rules: list[Callable[[Tensor, StepContext], None]] = [self.refuse_nan_scores, *self.rules]

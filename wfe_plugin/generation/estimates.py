@@ -108,6 +108,6 @@ def refuse_nan(numbers: Tensor, what: str) -> None:
     """A search among them would find nothing, or anything."""
     if numbers.isnan().any():
         raise UserError(
-            f"the {what} are not numbers (NaN): the model's activations overflow. With --fp16, "
-            "leave it out; else its training has diverged: take an earlier checkpoint"
+            f"the {what} are not numbers (NaN): the model's activations overflow. If you use --fp16, "
+            "leave it out. Otherwise its training has diverged: take an earlier checkpoint"
         )

@@ -88,7 +88,7 @@ class WFESequenceGenerator(SequenceGenerator):
             constraints = self.own_constraints(sample)
         if constraints is None and self.search.supports_constraints:
             raise UserError(
-                "--constraints: no constraints came with the source sentences; give "
+                "--constraints: the source sentences have no constraints; give "
                 "them to fairseq-interactive, each after a tab at the end of a line"
             )
         if constraints is not None and not self.search.supports_constraints:
@@ -212,8 +212,8 @@ class WFESequenceGenerator(SequenceGenerator):
         target = sample.get("target")
         if target is None:
             raise UserError(
-                "--wfe-decoding oracle takes its budgets from the reference "
-                "summaries, and this text has none; use full, strict, bound, gate or off"
+                "--wfe-decoding oracle takes its budgets from reference "
+                "summaries, which this text does not have; use full, strict, bound, gate or off"
             )
         return true_frequencies(target, self.vocab_size, self.pad)
 

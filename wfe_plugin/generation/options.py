@@ -166,14 +166,16 @@ class DecodingConfig(FairseqDataclass):
         """Raise UserError for values that make no sense, whatever the model."""
         mode = str(self.wfe_decoding)
         if mode not in MODES:
-            raise UserError(f"--wfe-decoding {mode} is not known; choose one of {', '.join(MODES)}")
+            raise UserError(f"--wfe-decoding {mode}: choose one of {', '.join(MODES)}")
         check_ranges(self, RANGES)
         WordBudgets.of(self.budget)
         for name in ("wfe_gate_weight", "wfe_base_rate_weight"):
             if getattr(self, name) is not None and mode not in WITH_GATES:
                 raise UserError(f"{option_of(name)} has no effect with --wfe-decoding {mode}: leave one out")
         if self.wfe_shortlist > 0 and mode == "off":
-            raise UserError("--wfe-shortlist takes its words from the estimate, which --wfe-decoding off does without")
+            raise UserError(
+                "--wfe-shortlist takes its words from the estimate, which --wfe-decoding off does not use: leave one out"
+            )
 
     def resolved(self, models: Sequence) -> tuple["DecodingConfig", str]:
         """`auto` replaced by what it comes to for these models, and a sentence that says so.
@@ -185,18 +187,20 @@ class DecodingConfig(FairseqDataclass):
         if mode in ("auto", *WITH_ESTIMATE) and any(estimates) and not all(estimates):
             raise UserError(
                 f"model {estimates.index(False) + 1} of {len(models)} has no word-frequency estimate, but others "
-                "have: use models that all have one, or --wfe-decoding off"
+                "do: use only models with an estimate, or --wfe-decoding off"
             )
         if mode in WITH_ESTIMATE and not all(estimates):
             raise UserError(
-                f"--wfe-decoding {mode} needs a word-frequency estimate, and the model has none "
+                f"--wfe-decoding {mode} needs a word-frequency estimate, but the model has none "
                 "(was it trained with --without-wfe?): use auto or off"
             )
         if mode != "auto":
             return self.weighted(mode, PAPER), f"decoding: {mode}"
         if not all(estimates):
             if self.wfe_gate_weight is not None or self.wfe_base_rate_weight is not None:
-                raise UserError("weights of a gate or base rate need a word-frequency estimate: the model has none")
+                raise UserError(
+                    "weights of the gate or the base rate need a word-frequency estimate, but the model has none: leave them out"
+                )
             return self.weighted("off", PAPER), "decoding: off (no word-frequency estimate in the model)"
         calibrations = [model.calibration for model in models]
         if None in calibrations:

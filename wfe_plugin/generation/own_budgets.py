@@ -51,9 +51,7 @@ class OwnBudgets:
 def constrained_search(strategy: search.Search, dictionary, options: DecodingConfig) -> search.Search:
     """The search for outputs with required words."""
     if type(strategy) is not search.BeamSearch:
-        raise UserError(
-            "--budget WORD=+ is for plain beam search: leave out sampling, --constraints and other searches"
-        )
+        raise UserError("--budget WORD=+ needs plain beam search: leave out sampling, --constraints and other searches")
     if options.wfe_shortlist > 0:
         raise UserError("--budget WORD=+ may ask for words that are not in --wfe-shortlist: leave one out")
     return search.LexicallyConstrainedBeamSearch(dictionary, "unordered")

@@ -38,8 +38,8 @@ def output_layer_name(decoder) -> str:
         if isinstance(layer, nn.Linear) and layer.out_features == vocabulary:
             return name
     raise UserError(
-        "--wfe-shortlist: the model's decoder has no output layer of its own that could "
-        "be shortened (adaptive softmax, or embeddings shared with the input)"
+        "--wfe-shortlist: the model's decoder has no output layer of its own to shorten "
+        "(adaptive softmax, or embeddings shared with the input); leave it out"
     )
 
 

@@ -128,7 +128,7 @@ class FrequencyHead(nn.Module):
         try:
             head.load_state_dict(tensors)
         except RuntimeError:
-            raise UserError(f"{path}: was trained on top of another model (its sizes differ)") from None
+            raise UserError(f"{path}: was trained on top of another model (the sizes differ)") from None
         if text.get("calibration"):
             head.calibration = Calibration.parse(text["calibration"])
         return head.eval()

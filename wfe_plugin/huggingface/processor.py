@@ -53,7 +53,7 @@ class WFELogitsProcessor(LogitsProcessor):
         sentences, words = self.bound.budget.shape
         if scores.size(0) % sentences or scores.size(1) != words:
             raise UserError(
-                f"the bound is of {sentences} sentences and {words} words, but scores are of {scores.size(0)} rows and "
+                f"the bound has {sentences} sentences and {words} words, but the scores have {scores.size(0)} rows and "
                 f"{scores.size(1)} words: make a processor for each batch"
             )
         self.bound = FrequencyBound(*(None if field is None else field.to(scores.device) for field in self.bound))
@@ -157,7 +157,7 @@ class WFELogitsProcessor(LogitsProcessor):
         if prompt_length is None:
             if not model.config.is_encoder_decoder:
                 raise UserError(
-                    "prompt_length: a decoder-only model's prompt is not part of the summary; give its length"
+                    "prompt_length: give the length of the prompt, which is not part of a decoder-only model's summary"
                 )
             prompt_length = 1
         budget, log_weight = bound.budget.clone(), bound.log_weight.clone()

@@ -45,11 +45,9 @@ def prompt_tokens(
 ) -> tuple[list[int], list[int]]:
     """The tokens of a prompt, and 1 at those of its article."""
     if not tokenizer.is_fast:
-        raise UserError(
-            "the article's place in the prompt is known to fast tokenizers only; load one with use_fast=True"
-        )
+        raise UserError("only fast tokenizers know where the article is in the prompt; load one with use_fast=True")
     if template.count(SOURCE) != 1:
-        raise UserError(f"the template {template!r} must have {SOURCE} once, for the article")
+        raise UserError(f"the template {template!r} must contain {SOURCE} exactly once, for the article")
     if max_tokens is not None:
         article = tokenizer(source, add_special_tokens=False, return_offsets_mapping=True)
         source = source[: max((end for _, end in article["offset_mapping"][:max_tokens]), default=0)]

@@ -66,7 +66,7 @@ def train_head(
     """
     options.validate()
     if not pairs or not validation:
-        raise UserError("nothing to train on, or nothing to validate on")
+        raise UserError("the training set or the validation set is empty")
     model.eval()
     random_numbers = random.Random(options.seed)
     torch.manual_seed(options.seed)
@@ -139,7 +139,7 @@ def load_model(name: str, device: str = ""):
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{name}: no model of transformers that generates text ({str(error).splitlines()[0]})"
+            f"{name}: not a transformers model that generates text ({str(error).splitlines()[0]})"
         ) from None
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return model.to(device).eval(), tokenizer

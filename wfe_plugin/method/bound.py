@@ -112,7 +112,7 @@ def weight_of_words(log_g_hat: Tensor, calibration: Calibration, log_base_rate: 
     if calibration.base_rate_weight == 0.0:
         return weight
     if log_base_rate is None:
-        raise UserError("a base-rate weight needs the model's base rates, and it has none: train it with this version")
+        raise UserError("a base-rate weight needs base rates, but the model has none: train it with this version")
     return weight - calibration.base_rate_weight * log_base_rate.to(weight)
 
 

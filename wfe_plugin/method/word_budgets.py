@@ -95,8 +95,8 @@ def in_pieces(budgets: WordBudgets, pieces: Mapping[str, int]) -> WordBudgets:
     unsayable = [word for word, way in found.items() if not way]
     if unsayable:
         raise UserError(
-            f"budget: cannot be said with the vocabulary of the model: {' '.join(unsayable)}; "
-            "write words as summaries have them, for example in lower case"
+            f"budget: cannot be said with the model's vocabulary: {' '.join(unsayable)}; "
+            "write words as summaries do, for example in lower case"
         )
     return budgets._replace(firsts={word: found[word][0] for word in budgets.required})
 

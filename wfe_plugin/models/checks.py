@@ -16,8 +16,8 @@ class ChecksWeights:
             words = len(getattr(self, part).dictionary)
             if stored is not None and len(stored) != words:
                 raise UserError(
-                    f"the model was trained with {len(stored)} {side} words, but the data have {words}: give the data "
-                    "that it was trained on, or data that were prepared with the same vocabularies"
+                    f"the model was trained with {len(stored)} {side} words, but the data have {words}: use the data "
+                    "that it was trained on, or data prepared with the same vocabularies"
                 )
 
     def load_state_dict(self, state_dict, *args, **kwargs):
@@ -25,7 +25,7 @@ class ChecksWeights:
             if not torch.isfinite(weights).all():
                 raise UserError(
                     f"the model's weights are not finite ({name}): its training has diverged, or the file is "
-                    "damaged; take an earlier checkpoint"
+                    "damaged. Use an earlier checkpoint"
                 )
         return super().load_state_dict(state_dict, *args, **kwargs)
 

@@ -263,7 +263,7 @@ class WFEModel(ChecksWeights):
         """Raise if the sub-model is to be added to a trained model, and none was loaded."""
         if self.wfe.to_be_added and not self.is_loaded:
             raise UserError(
-                f"{self.wfe.to_be_added}: name the trained model by --finetune-from-model, which must exist"
+                f"{self.wfe.to_be_added}: name the trained model with --finetune-from-model; the file must exist"
             )
 
     def read_frequencies(self, encoder_out, src_tokens: Tensor) -> PendingEstimate:

@@ -80,7 +80,7 @@ def calibrate(
     heads = [model for one in pairs for model in one.decoder.models]
     for model in heads:
         if getattr(model, "wfe_head", None) is None:
-            raise UserError("a model without an estimate has nothing to calibrate: give it one by wfe-train --add-wfe")
+            raise UserError("the model has no estimate to calibrate: add one with wfe-train --add-wfe, or give --rule")
     papers = any(model.wfe.wfe_estimator in JOINT_ESTIMATORS for model in heads)
     rates = all(model.log_base_rate() is not None for model in heads)
     axes = [fixed(GATE) if papers else GATE, BASE_RATE if rates and not papers else fixed(BASE_RATE), REWARD]

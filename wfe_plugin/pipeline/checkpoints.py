@@ -70,7 +70,7 @@ def finished_epochs(directory: Path) -> list[Epoch]:
         except UserError as error:
             if path.name == BEST:  # which is written anew in the end
                 continue
-            raise UserError(f"{error}. Without this file, the training goes on from the others") from None
+            raise UserError(f"{error}. Remove this file, and the training continues from the others") from None
         epochs.setdefault(epoch.number, epoch)
     return [epochs[number] for number in sorted(epochs)]
 

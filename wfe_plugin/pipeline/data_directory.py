@@ -39,7 +39,7 @@ def already_done(out: Path, description: dict, overwrite: bool) -> bool:
             "\n".join(
                 [f"{out}: was prepared from other text or with other settings:"]
                 + changes
-                + ["Models trained on it depend on it: choose another --out, or replace it with --overwrite"]
+                + ["Choose another --out, or replace it with --overwrite (models trained on it depend on it)"]
             )
         )
     if overwrite:

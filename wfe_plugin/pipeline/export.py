@@ -39,7 +39,7 @@ def export(model: str, out: str, data: Optional[str] = None, scores: Sequence[st
     """
     paths = find_models(model)
     if len(paths) > 1:
-        raise UserError(f"{model}: an ensemble; export one model at a time")
+        raise UserError(f"{model}: is an ensemble; export one model at a time")
     final = resolved(out)
     if final.exists():
         raise UserError(f"{out}: already exists; choose another --out")
@@ -97,7 +97,9 @@ def read_scores(file: str) -> tuple[str, dict]:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         content["systems"][0]["rouge"], content["headline"]
     except (ValueError, KeyError, TypeError, IndexError):
-        raise UserError(f"{file}: not a file of scores of wfe-generate or wfe-evaluate") from None
+        raise UserError(
+            f"{file}: not a scores file; name scores.json of wfe-generate, or a file of wfe-evaluate --json"
+        ) from None
     return os.path.join(Path(file).absolute().parent.name, Path(file).name), content
 
 

@@ -21,7 +21,7 @@ def options_of_the_model(options: Sequence[str], extra: Sequence[str]) -> list[s
     architecture = parser.parse_known_args([*options, *extra])[0].arch
     wfe_plugin.register()
     if architecture not in ARCH_MODEL_REGISTRY:
-        raise UserError(f"--arch {architecture}: is not known")
+        raise UserError(f"--arch {architecture}: unknown architecture")
     ARCH_MODEL_REGISTRY[architecture].add_args(parser)
     _, others = parser.parse_known_args(list(extra))
     found = []

@@ -133,9 +133,9 @@ class Generation:
     def binarised(self, name: str) -> Source:
         sets = json.loads((self.data / SETTINGS_FILE).read_text(encoding="utf-8"))["report"]
         if not sets:
-            raise UserError(f"{self.data}: holds no binarised sets: give raw text with --input, or --data")
+            raise UserError(f"{self.data}: holds no binarised sets: give raw text with --input, or another --data")
         if name not in sets:
-            raise UserError(f"{self.data}: has no set {name!r}, but: {', '.join(sets)}")
+            raise UserError(f"{self.data}: has no set {name!r}; choose one of: {', '.join(sets)}")
         check_set(self.data, name)
         dataset = self.summarizer.decoder.binarised(name)
         references = self.request.references or own_references(self.data, name)
@@ -240,7 +240,7 @@ def refuse_other_results(request: Request) -> None:
         ) from None
     if changes:
         raise UserError(
-            f"{request.out}: holds summaries that were made otherwise ({', '.join(changes)}); "
+            f"{request.out}: holds summaries that were made in another way ({', '.join(changes)}); "
             "choose another --out, or replace them with --overwrite"
         )
 
@@ -258,7 +258,7 @@ def check_places(request: Request) -> None:
     for path in [*request.references, *filter(None, [request.input])]:
         # Summaries of summaries would take the place of what they were made from.
         if os.path.realpath(path) in [str(request.file(name)) for name in ALL]:
-            raise UserError(f"{path}: would be replaced by the summaries; choose another --out")
+            raise UserError(f"{path}: the summaries would replace this input; choose another --out")
     for path in request.references:
         refuse_pipe(path)
     refuse_other_results(request)

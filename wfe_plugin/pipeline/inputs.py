@@ -64,7 +64,7 @@ def records(lines: Iterator[str], name: str) -> Iterator[dict[str, Any]]:
 def field_of(record: dict[str, Any], field: str, place: str) -> str:
     """A text in a field of a JSON object."""
     if not isinstance(record.get(field), str):
-        raise UserError(f"{place}: no text in the field {field!r}; there are: {', '.join(record)}")
+        raise UserError(f"{place}: no text in the field {field!r}; the fields are: {', '.join(record)}")
     return clean(record[field])
 
 

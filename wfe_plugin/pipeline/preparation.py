@@ -160,7 +160,7 @@ class Preparation:
                     with bar_on_terminals():
                         learn_bpe(lines, codes, self.settings.merges, is_dict=True)
                 except ValueError:
-                    raise UserError("too little training text to learn BPE from; use --bpe none") from None
+                    raise UserError("too little training text to learn BPE; use --bpe none") from None
 
     def segment(self, pairs: Pairs) -> None:
         """Apply BPE; then drop (training) or report (other sets) empty and over-long pairs."""
@@ -197,7 +197,7 @@ class Preparation:
         report["too_long"].sort()
         self.tell(pairs, report, kept, pieces)
         if training and not kept:
-            raise UserError(f"{pairs.source}: no training pair is left")
+            raise UserError(f"{pairs.source}: all training pairs were dropped")
         if training:
             self.words = pieces
         if training and self.settings.bpe != "none" and not self.options.like:

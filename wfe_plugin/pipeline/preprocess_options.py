@@ -70,10 +70,10 @@ class PreprocessOptions:
         if self.merges and self.bpe == "none":
             raise UserError("--merges needs --bpe joint or --bpe separate")
         if self.lang not in NonbreakingPrefixes().available_langs.values():
-            raise UserError(f"--lang {self.lang}: not known to Moses; leave out --tokenize for text in other languages")
+            raise UserError(f"--lang {self.lang}: Moses does not know this language; leave out --tokenize")
         if self.like:
             if not self.sets():
-                raise UserError("--like: give the sets to prepare, for example with --test")
+                raise UserError("--like: name the sets to prepare, for example with --test")
             for name in FIXED:
                 if getattr(self, name) != getattr(type(self), name):
                     raise UserError(

@@ -76,7 +76,7 @@ def directory_of_parts(out: Path, name: str) -> Iterator[Path]:
                 raise
             shutil.rmtree(work, ignore_errors=True)
     except BlockingIOError:
-        raise UserError(f"{out}: the same summaries are being made by another wfe-generate") from None
+        raise UserError(f"{out}: another wfe-generate is making the same summaries; wait until it ends") from None
 
 
 def command(request: Request) -> list[str]:

@@ -123,7 +123,7 @@ class Summarizer:
         single = isinstance(texts, str)
         check_options(options)
         if nbest > beam:
-            raise UserError(f"nbest is {nbest}; it must not be more than beam, {beam}")
+            raise UserError(f"nbest is {nbest}; it must be at most beam, {beam}")
         reading = self.read([texts] if single else texts)
         budgets = budgets_of(budget, len(reading.lines))
         for warning in reading.warnings():
@@ -177,7 +177,7 @@ def budgets_of(budget: Budget, count: int) -> list[Optional[WordBudgets]]:
         return [WordBudgets.of(budget)] * count
     budgets = [WordBudgets.of(one) for one in budget]
     if len(budgets) != count:
-        raise UserError(f"budget: {len(budgets)} for {count} texts; give one for all, or one per text")
+        raise UserError(f"budget: {len(budgets)} for {count} texts; give one for all texts, or one per text")
     return budgets
 
 
@@ -203,7 +203,7 @@ def find_model(name: Union[str, Path]) -> Path:
     for candidate in (path / checkpoints.BEST, path / MODEL):
         if candidate.exists():
             return candidate
-    raise UserError(f"{name}: holds no {checkpoints.BEST} and no {MODEL}: has the training finished?")
+    raise UserError(f"{name}: contains neither {checkpoints.BEST} nor {MODEL}: has the training finished?")
 
 
 def find_data(states: Mapping[Path, dict], data: Union[str, Path, None]) -> Path:
@@ -212,7 +212,7 @@ def find_data(states: Mapping[Path, dict], data: Union[str, Path, None]) -> Path
     first = next(iter(homes))
     found = Path(os.path.abspath(data)) if data is not None else homes[first]
     if found is None:
-        raise UserError(f"{first}: does not say which data it was trained on; name the directory with --data")
+        raise UserError(f"{first}: the data that it was trained on are not recorded; name the directory with --data")
     if os.pathsep in str(found):
         raise UserError(f"{found}: fairseq takes {os.pathsep!r} in the name as a separator; rename it")
     for path, home in homes.items():

@@ -63,7 +63,7 @@ def open_text(path: str) -> BinaryIO:
 def refuse_pipe(path: str) -> None:
     """For what is read twice. What the shell makes of <(...) is a pipe, too."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise UserError(f"{path}: can be read only once; write it to a file first")
+        raise UserError(f"{path}: can be read only once; save it to a file first")
 
 
 def sha256(path: str) -> str:

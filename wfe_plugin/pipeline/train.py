@@ -194,7 +194,9 @@ def locked(out: Path, name: str) -> Iterator[int]:
                 break
             except BlockingIOError:
                 if time.monotonic() > give_up:
-                    raise UserError(f"{name}: a training is running in this directory") from None
+                    raise UserError(
+                        f"{name}: another training is running in this directory; wait until it ends"
+                    ) from None
                 time.sleep(0.2)
         yield descriptor
 

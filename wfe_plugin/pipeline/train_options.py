@@ -106,17 +106,17 @@ class TrainOptions:
     def validate(self) -> None:
         """Raise UserError where options do not go together."""
         if self.start_from and (self.baseline or self.add_wfe or self.estimator):
-            raise UserError("--from: the model stays what it is; leave out --baseline, --add-wfe and --estimator")
+            raise UserError("--from determines the kind of model; leave out --baseline, --add-wfe and --estimator")
         if self.start_from and not self.preset:
             raise UserError("--from needs --preset mrt")
         if self.baseline and (self.add_wfe or self.estimator):
             raise UserError("--baseline trains no estimate: leave out --add-wfe and --estimator")
         if self.copying and (self.add_wfe or self.start_from):
-            raise UserError("--copying: the model stays what it is; name one that was trained with it")
+            raise UserError("--copying cannot be added to a trained model: leave it out")
         if self.preset:
             self.validate_preset(PRESETS[self.preset])
         if self.add_wfe and self.best_by == "nll":
-            raise UserError("--best-by nll: --add-wfe leaves the model and its NLL as they are; choose loss or rouge")
+            raise UserError("--best-by nll: --add-wfe does not change the model or its NLL; choose loss or rouge")
         if self.protocol:
             protocol_of(self.protocol)
         if not 0 <= self.machine < self.machines:
@@ -127,15 +127,19 @@ class TrainOptions:
     def validate_preset(self, preset: Preset) -> None:
         name = f"--preset {self.preset}"
         if preset.trains_further != bool(self.start_from):
-            raise UserError(f"{name} needs --from MODEL" if preset.trains_further else f"{name} has no --from")
+            raise UserError(f"{name} needs --from MODEL" if preset.trains_further else f"{name} does not take --from")
         if not preset.takes_wfe and (self.add_wfe or self.estimator):
-            raise UserError(f"the model of {name} takes no estimate: leave out --add-wfe and --estimator")
+            raise UserError(f"the model of {name} cannot have an estimate: leave out --add-wfe and --estimator")
         if self.copying and not preset.can_copy:
-            raise UserError(f"--copying: the model of {name} cannot copy; choose a preset of LSTMs")
+            raise UserError(
+                f"--copying: the model of {name} cannot copy; choose a preset with LSTMs (paper, medium, small)"
+            )
         if self.best_by == "risk" and preset.best_by != "risk":
-            raise UserError(f"--best-by risk: {name} does not measure it")
+            raise UserError(f"--best-by risk: {name} does not measure it; choose nll, loss or rouge")
         if preset.batch_size % self.processes:
-            raise UserError(f"the batch of {preset.batch_size} cannot be shared by {self.processes} processes")
+            raise UserError(
+                f"{self.processes} processes cannot share a batch of {preset.batch_size}: the number of processes must divide it"
+            )
         managed = MANAGED + (STAGED if len(preset.stages) > 1 else [])
         refuse_managed(self.fairseq_options, managed, "wfe-train")
 
@@ -176,13 +180,15 @@ def check_processes(options: TrainOptions) -> None:
         started = os.environ.get(variable, "1")
         if started.isdigit() and int(started) > at_most:
             raise UserError(
-                f"{program} or a job system has started this process as one of several ({variable} is {started}): "
-                "each would train a model of its own. Start wfe-train once on each machine; with --gpus and "
-                "--machines it starts the processes itself"
+                f"{program} or a job system has started this process as one of several ({variable} is {started}), "
+                "and each would train a model of its own. Start wfe-train once per machine: with --gpus and "
+                "--machines, it starts the processes itself"
             )
     for option in HALF_PRECISION:
         if option in options.fairseq_options and (options.on_cpu or not torch.cuda.is_available()):
             raise UserError(f"{option} after --: needs a GPU; leave it out, or try --amp")
     found = torch.cuda.device_count()
     if options.gpus > max(found, 1) and not options.on_cpu:
-        raise UserError(f"--gpus {options.gpus}: this machine has {found}; for processes on the CPU, add: -- --cpu")
+        raise UserError(
+            f"--gpus {options.gpus}: this machine has {found} GPUs; for processes on the CPU, add: -- --cpu"
+        )

@@ -34,7 +34,7 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
         for own in () if settings.bpe == "none" else {codes_file(trained_on, settings, side) for side in SIDES}:
             differs = differs or own.read_bytes() != (data / own.name).read_bytes()
         if differs:
-            raise UserError(f"{data}: not the treatment or the BPE codes that {model} was trained with. {advice}")
+            raise UserError(f"{data}: has another treatment or other BPE codes than {model} was trained with. {advice}")
     recorded = recorded_vocabularies(model)
     for side in SIDES:
         own, given = trained_on / f"dict.{side}.txt", data / f"dict.{side}.txt"
@@ -45,7 +45,9 @@ def check_vocabularies(model: Path, trained_on: Path, data: Path) -> None:
         else:
             same = not own.is_file() or own.read_bytes() == given.read_bytes()
         if not same:
-            raise UserError(f"{given}: not the vocabulary that {model} was trained with (on {trained_on}). {advice}")
+            raise UserError(
+                f"{given}: differs from the vocabulary that {model} was trained with (on {trained_on}). {advice}"
+            )
 
 
 def recorded_vocabularies(model: Path) -> dict[str, str]:

@@ -149,8 +149,8 @@ class Training:
             self.reached = progress.last
         if stored["version"] < VERSION and any(self.out.glob("checkpoint*.pt")):
             raise UserError(
-                f"{self.options.out}: holds a training by an earlier version, which cannot be continued: "
-                "its presets differ; choose another --out"
+                f"{self.options.out}: holds a training by an earlier version, whose presets differ; "
+                "choose another --out"
             )
         return False
 
@@ -176,7 +176,7 @@ class Training:
         progress = Progress.of(epochs)
         if progress.last < self.reached:
             raise UserError(
-                f"{self.options.out}: trained for {self.reached} epochs; to continue, checkpoint{self.reached}.pt is needed"
+                f"{self.options.out}: checkpoint{self.reached}.pt is missing; the training cannot continue without it"
             )
         if progress.last:
             say(f"{self.options.out}: continues after epoch {progress.last}")
@@ -187,7 +187,7 @@ class Training:
             epochs = checkpoints.finished_epochs(self.out)
             progress = Progress.of(epochs)
             if progress.last == before.last:  # or it would be started again and again
-                raise UserError(f"fairseq-train ended without an error, but also without an epoch: see {self.log}")
+                raise UserError(f"fairseq-train ended without an error and without finishing an epoch: see {self.log}")
             if self.limit.seconds and progress.last < fairseq_train.last_epoch(self, before):
                 # By its clock, which has gone on while the checkpoint was written, or by the patience.
                 self.stopped_by_clock = progress.waited < self.options.patience

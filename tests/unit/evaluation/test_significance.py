@@ -66,5 +66,5 @@ def test_seeded_symmetric_and_ordered(pairs):
 
 @pytest.mark.parametrize("first, second", [([], []), ([1], [1, 2])])
 def test_scores_must_pair_up(first, second):
-    with pytest.raises(UserError, match="equally many"):
+    with pytest.raises(UserError, match="same number of scores"):
         paired_bootstrap(first, second)

@@ -60,7 +60,7 @@ def test_the_estimator_has_no_say(seed=2):
 
 def test_text_without_references_is_refused():
     task, sources, _, _ = oracle_case(0)
-    with pytest.raises(ValueError, match="oracle takes its budgets from the reference"):
+    with pytest.raises(ValueError, match="oracle takes its budgets from reference"):
         generate(task, [toy_model(task)], toy_batch(task, sources))
 
 

@@ -14,9 +14,9 @@ def tuning_section(results: Results) -> list:
     return [
         doc.Heading("Tuning"),
         doc.Paragraph(
-            "Each value was tried on the validation set. The one with the best mean of ROUGE-1, -2 and -L, of equals "
-            "the first, decoded the test sets: one value for all seeds and beams. A choice at an end of its row "
-            "of values may mean that the row is too short."
+            "Each value was tried on the validation set. The value with the best mean of ROUGE-1, -2 and -L decoded "
+            "the test sets (the first one, if several are equal): one value for all seeds and beams. If the choice "
+            "is the first or the last value, the range may be too narrow."
         ),
         *(tuning_table(results, protocol) for protocol in results.experiment.protocols),
     ]
@@ -61,14 +61,14 @@ def speed_section(results: Results) -> list:
     return [
         doc.Heading("Speed"),
         doc.Paragraph(
-            f"The same sentences were decoded by all systems in turn, in {experiment.speed_rounds} "
+            f"All systems decoded the same sentences in turn, in {experiment.speed_rounds} "
             f"round{'s' if experiment.speed_rounds > 1 else ''}, every other one backwards: set "
-            f"{experiment.tests[0].split!r} (of a large one, a part), beam {experiment.middle_beam}, seed "
-            f"{experiment.seeds[0]}. A ratio is taken within a round. Shown are medians and extremes over the "
+            f"{experiment.tests[0].split!r} (part of it, if it is large), beam {experiment.middle_beam}, seed "
+            f"{experiment.seeds[0]}. Ratios are taken within a round. The table shows medians and extremes over the "
             "rounds; differences within the extremes are noise."
         ),
         doc.Table(
-            "Time of the search",
+            "Search time",
             ["", "ms per sentence", f"ratio to {experiment.baseline.name}"],
             rows,
         ),

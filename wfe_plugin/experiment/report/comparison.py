@@ -37,7 +37,7 @@ class Comparison(View):
             ["", *self.metrics, *(f"{name_of(metric)} {short} {limit}" for metric in METRICS)]
             + [RATES[rate] for rate in SHOWN],
             [doc.Row("References", cells), *(self.system_row(system) for system in ordered)],
-            f"{self.significance()} Bold: the best of a column, oracle aside.",
+            f"{self.significance()} Bold: the best of a column, without the oracle.",
         )
 
     def system_row(self, system) -> doc.Row:
@@ -81,10 +81,14 @@ class Comparison(View):
         return self.gain_cell((name, self.beam), (other, self.beam), metric, protocol)
 
     def explanation(self) -> str:
-        text = f"With each score: the difference to {self.baseline}"
+        text = f"Each score comes with its difference from {self.baseline}"
         if self.best_alternative:
-            text += f", then the difference to {self.best_alternative}, the best alternative here by mean ROUGE"
-        tuned = " In brackets after a name: what tuning on the validation set chose." if self.results.tunings else ""
+            text += f", then from {self.best_alternative}, the best alternative here by mean ROUGE"
+        tuned = (
+            " In brackets after a name: the values that tuning on the validation set chose."
+            if self.results.tunings
+            else ""
+        )
         return f"{text}. Repetition is good when it is close to the references' rate.{tuned}"
 
     def summaries(self) -> list:
@@ -92,7 +96,7 @@ class Comparison(View):
         names = ["mean_length", "copied", "invented"]
         judge = self.experiment.judge
         names += ["perplexity"] if judge else []
-        likely = f" Perplexity: per word, under {judge.name}; low where outputs are fluent." if judge else ""
+        likely = f" Perplexity: per word, under {judge.name}; low if outputs are fluent." if judge else ""
         return [
             self.heading("Is it still a summary?"),
             self.rates_table(

@@ -61,7 +61,9 @@ class SummarySection(View):
     def blocks(self) -> list:
         others = dict.fromkeys([self.baseline, self.best_alternative])
         tables = [self.summary_table(other) for other in others if other not in (None, self.proposed)]
-        explained = doc.Paragraph("Repeating: summaries in which any word occurs more than once. Ref.: the references.")
+        explained = doc.Paragraph(
+            "Repeating: share of summaries in which any word occurs more than once. Ref.: the references."
+        )
         return [
             self.heading("In short"),
             *self.warnings(),
@@ -92,9 +94,9 @@ class SummarySection(View):
             return []
         return [
             doc.Warning(
-                f"The summaries of {', '.join(idle)} fit their own references hardly better than those of other "
+                f"The summaries of {', '.join(idle)} match their own references hardly better than those of other "
                 "sentences: these models have not learnt to read the source. Train them longer, or on more "
-                "text, before comparing anything."
+                "text, before you compare anything."
             )
         ]
 

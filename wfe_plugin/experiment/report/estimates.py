@@ -14,8 +14,8 @@ def estimates_section(test: TestResults, suffix: str = "") -> list:
     return [
         doc.Heading(f"What the estimator knows{suffix}"),
         doc.Paragraph(
-            "The references' words by how often they occur in their reference and by the estimate of that. Words are "
-            "the entries of the model's vocabulary: with BPE, pieces of words."
+            "The references' words, by true frequency in their reference and by estimated frequency. Words are "
+            "entries of the model's vocabulary; with BPE, these are pieces of words."
         ),
         doc.Pictures([matrix(training, by_seed) for training, by_seed in test.frequencies.items()]),
         recall_table(test.frequencies),
@@ -57,6 +57,6 @@ def recall_table(frequencies: dict[str, dict[int, dict]]) -> doc.Table:
         ["", "recall", "allowed", "words allowed"],
         rows,
         "Recall: share of the references' words that are estimated to occur. Allowed: share of them that the bound "
-        "leaves possible at all. Words allowed: how many it leaves possible for a sentence (all of them with the "
-        "estimators votes and copying, which make words unlikely instead).",
+        "allows at all. Words allowed: number of words that it allows per sentence (all of them with the estimator "
+        "votes, which makes words unlikely instead).",
     )

@@ -23,8 +23,12 @@ class ExamplesSection(View):
         return [
             self.heading("Examples"),
             doc.Paragraph(
-                f"As Figure 4 of the paper; words that occur more than once are marked. Beam {self.beam}{of_seed}."
-                + (f" Sources are shaded by their votes for the summary by {self.proposed}." if self.has_votes else "")
+                f"Like Figure 4 of the paper. Words that occur more than once are marked. Beam {self.beam}{of_seed}."
+                + (
+                    f" Source words are shaded by their votes for the summary by {self.proposed}."
+                    if self.has_votes
+                    else ""
+                )
             ),
             *(
                 doc.Examples(caption, [self.example(n) for n in numbers])
@@ -47,9 +51,9 @@ class ExamplesSection(View):
         left = [n for n in in_random_order(len(self.test.texts.sources)) if n not in {*best, *worst}]
         repeating = [n for n in left if repeats(self.texts[self.baseline][n])][:REPEATING]
         return [
-            (f"Where {self.proposed} gains most in ROUGE against {self.baseline}", best),
+            (f"Where {self.proposed} gains most in ROUGE over {self.baseline}", best),
             (f"Where {self.proposed} loses most in ROUGE against {self.baseline}", worst),
-            (f"Drawn from those where {self.baseline} repeats a word", repeating),
+            (f"Drawn at random from those where {self.baseline} repeats a word", repeating),
             ("Drawn at random", [n for n in left if n not in repeating][:RANDOM]),
         ]
 

@@ -26,7 +26,9 @@ class RepetitionSection(View):
         ]
         return [
             self.heading("Repetition"),
-            doc.Paragraph("References repeat words too, and rightly so: what counts is how far a system is from them."),
+            doc.Paragraph(
+                "References repeat words too, and rightly so. A system is good if it is close to their rate."
+            ),
             doc.Pictures(pictures),
             self.rates_table(
                 "Share of summaries that repeat something, in %, and their length",

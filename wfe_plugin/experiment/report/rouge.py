@@ -22,7 +22,7 @@ class RougeSection(View):
                 f"Table 2 of the paper: ROUGE by {self.test.protocol.description}, gains over {self.baseline} at the same beam",
                 ["", *self.metrics],
                 rows,
-                f"Bold: the best of a column, oracle aside. {self.significance()}",
+                f"Bold: the best of a column, without the oracle. {self.significance()}",
             ),
             self.seed_table(),
             *self.gains(),

@@ -76,8 +76,8 @@ def models_table(results: Results) -> doc.Table:
         rows.append(doc.Row(f"{training.name}{base}", [doc.Cell(cell) for cell in cells]))
     several = ", means over the seeds" if len(results.experiment.seeds) > 1 else ""
     return doc.Table(
-        f"The models: size, epochs (the best one), time of training{several}",
-        ["", "million parameters", "epochs", "minutes", "with what it is on top of"],
+        f"The models: size, epochs (best epoch), training time{several}",
+        ["", "million parameters", "epochs", "minutes", "including base model"],
         rows,
-        "Time: of the epochs and their validation, by fairseq's clock. Trainings may have shared the machine.",
+        "Time: epochs and their validation, by fairseq's clock. Trainings may have shared the machine.",
     )

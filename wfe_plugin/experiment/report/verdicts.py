@@ -23,11 +23,11 @@ class VerdictsSection(View):
 
     def explanation(self) -> str:
         text = (
-            f"Beam {self.beam}. Better or worse: p < {SIGNIFICANT} by paired bootstrap over sentences, each test by "
-            f"itself. In brackets the differences in {', '.join(self.metrics)}."
+            f"Beam {self.beam}. Better or worse means p < {SIGNIFICANT} by paired bootstrap over sentences, without "
+            f"correction for multiple tests. In brackets: the differences in {', '.join(self.metrics)}."
         )
         if self.seeds == 1:
-            text += " One model each: another seed may give other differences."
+            text += " There is one model per system: another seed may give other differences."
         return text
 
     def sentences(self, system) -> str:

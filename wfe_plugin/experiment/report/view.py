@@ -107,7 +107,9 @@ class View:
     def significance(self) -> str:
         """What the marks mean."""
         of_seeds = ", whose scores are means over the seeds" if self.seeds > 1 else ""
-        return f"† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences{of_seeds}; each test by itself."
+        return (
+            f"† p < 0.05, ‡ p < 0.01, by paired bootstrap over sentences{of_seeds}; not corrected for multiple tests."
+        )
 
     @property
     def metrics(self) -> list[str]:

@@ -58,6 +58,6 @@ def words_of_option(option: str, text: str, dictionary) -> Tensor:
     if unknown:
         raise UserError(
             f"{option}: not in the target dictionary: {' '.join(unknown)}; "
-            "write them as they are there (in lower case, for example, or BPE pieces with @@)"
+            "write words as the dictionary does (for example in lower case, or BPE pieces with @@)"
         )
     return torch.tensor([dictionary.index(word) for word in words], dtype=torch.long)
