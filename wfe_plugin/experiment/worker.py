@@ -75,9 +75,10 @@ def search(data: Path, item: dict, every: int = 1) -> tuple[list[str], float]:
     treatment = Treatment.load(data)
     decoder = Decoder(data, states(item["model"]), item["arguments"])
     dataset = decoder.binarised(item["split"])
+    lines = treatment.sources(data, item["split"]) if decoder.copies else ()
     found: dict[int, str] = {} if every > 1 else dict.fromkeys(range(len(dataset)), "")
     seconds = 0.0
-    for batch in decoder.search(dataset, range(len(dataset)), decoder.generator(), every=every):
+    for batch in decoder.search(dataset, range(len(dataset)), decoder.generator(), every=every, lines=lines):
         seconds += batch.seconds
         for number, (best, *_) in zip(batch.numbers, batch.hypotheses):
             found[number] = treatment.undo(best.text)

@@ -73,9 +73,21 @@ class RuledEnsemble(EnsembleModel):
             estimate = FrequencyEstimate(truth, torch.zeros_like(truth))
         else:
             estimate = average_estimate(self.models, encoder_outs, source)
-        bound = bound_of_batch(estimate, self.options, self.models, self.dictionary, prefix, constraints)
+        wishes = [prefix, constraints, self.copied_unknowns(source)]
+        bound = bound_of_batch(estimate, self.options, self.models, self.dictionary, wishes, constraints)
         sentences = sentences._replace(bound=bound)
         return EncodedBatch(encoder_outs, self.shortened(sentences, estimate) if self.shortlist else sentences)
+
+    def copied_unknowns(self, source: Tensor) -> Optional[Tensor]:
+        """The unknown word, once for each position from which a model may copy it: they are different words.
+
+        Returns:
+            (sentences, time), EOS elsewhere; None if nothing is copied
+        """
+        if not getattr(self.single_model.decoder, "copies", False):
+            return None
+        words = self.single_model.decoder.target_of_source[source]
+        return words.masked_fill(words.ne(self.dictionary.unk()), self.dictionary.eos())
 
     def shortened(self, sentences: Sentences, estimate: FrequencyEstimate) -> Sentences:
         """The sentences with a vocabulary of their own."""

@@ -50,14 +50,15 @@ def bound_of_batch(
     options: DecodingConfig,
     models: Sequence,
     dictionary,
-    prefix: Optional[Tensor] = None,
+    wishes: Sequence[Optional[Tensor]] = (),
     constraints: Optional[Tensor] = None,
 ) -> FrequencyBound:
     """
     Args:
         options: resolved, not `off`
         models: whose base rates are used
-        prefix, constraints: (sentences, number), words that the user forces
+        wishes: (sentences, number) each, words that have a budget whatever the estimate says
+        constraints: (sentences, number), words that must stay possible
     """
     bos, pad, eos, unk = dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()
     calibration = options.calibration
@@ -68,7 +69,7 @@ def bound_of_batch(
         estimate,
         options.wfe_decoding,
         unbounded=unbounded,
-        minimum_budget=minimum_budget(estimate.r, eos, prefix, constraints),
+        minimum_budget=minimum_budget(estimate.r, eos, *wishes),
         floor=last_resorts(estimate.r, eos, options.wfe_bound_eos, constraints),
         calibration=calibration,
         log_base_rate=average_log_base_rate(models) if calibration.base_rate_weight != 0 else None,

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from wfe_plugin.generation.options import DecodingConfig
 from wfe_plugin.pipeline import checkpoints
+from wfe_plugin.pipeline.copied_words import name_unknown_words
 from wfe_plugin.pipeline.memory import keep_freed_memory
 from wfe_plugin.pipeline.text import MAX_CHARACTERS
 from wfe_plugin.pipeline.treat import SIDES
@@ -124,6 +125,7 @@ class Decoder:
         nbest: int = 1,
         batch_size: Optional[int] = None,
         every: int = 1,
+        lines: Sequence[str] = (),
     ) -> Iterator[Batch]:
         """Hypotheses for sentences of a data set; for empty ones there are none.
 
@@ -131,6 +133,7 @@ class Decoder:
             numbers: of the sentences, a union of `windows`
             batch_size: default: what the options say
             every: only every n-th batch
+            lines: the sentences in words, as the model reads them; see `text`
         """
         limits = self.cfg.dataset
         size = batch_size or limits.batch_size or (None if limits.max_tokens else BATCH)
@@ -143,7 +146,7 @@ class Decoder:
             for batch in dataset.batch_by_size(order[lengths[order] > 1], limits.max_tokens, size):
                 count += 1
                 if (count - 1) % every == 0:
-                    yield self._search(self.sample(dataset, batch), generator, nbest)
+                    yield self._search(self.sample(dataset, batch), generator, nbest, lines)
 
     def sample(self, dataset, numbers: Sequence[int]) -> dict:
         """A batch of some sentences, where the models are."""
@@ -162,25 +165,48 @@ class Decoder:
             generator, self.models, sample, prefix_tokens=self.prefix(sample), constraints=constraints
         )
 
-    def _search(self, sample: dict, generator, nbest: int) -> Batch:
+    def _search(self, sample: dict, generator, nbest: int, lines: Sequence[str]) -> Batch:
         begin = time.perf_counter()
         found = self.outputs(sample, generator)
         seconds = time.perf_counter() - begin
         numbers = sample["id"].tolist()
         sources = sample["net_input"]["src_tokens"].cpu()
         hypotheses = [
-            [Hypothesis(float(one["score"]) / math.log(2), self._text(one, source)) for one in best[:nbest]]
-            for source, best in zip(sources, found)
+            [
+                Hypothesis(float(one["score"]) / math.log(2), self.text(one, source, lines[number] if lines else ""))
+                for one in best[:nbest]
+            ]
+            for number, source, best in zip(numbers, sources, found)
         ]
         return Batch(numbers, hypotheses, sum(len(best[0]["tokens"]) for best in found), seconds)
 
-    def _text(self, hypothesis: dict, source: Tensor) -> str:
-        words = self.task.target_dictionary
-        text = words.string(hypothesis["tokens"].int().cpu())
-        if self._replacements is None:
-            return text
-        original = self.task.source_dictionary.string(utils.strip_pad(source, words.pad()))
-        return utils.replace_unk(text, original, hypothesis["alignment"], self._replacements, words.unk_string())
+    @property
+    def copies(self) -> bool:
+        """Whether all models copy words of the source."""
+        return all(getattr(model.decoder, "copies", False) for model in self.models)
+
+    def text(self, hypothesis: dict, source: Tensor, line: str = "") -> str:
+        """The words of a hypothesis. What a model has copied without knowing it is the word of the source itself.
+
+        Args:
+            hypothesis: fairseq's
+            source: (time,), as the model has read it, padded
+            line: the same in words; default: as the source's dictionary has them
+        """
+        words, known = self.task.target_dictionary, self.task.source_dictionary
+        source = utils.strip_pad(source, words.pad())
+        if self._replacements is not None:
+            original = known.string(source)
+            text = words.string(hypothesis["tokens"].int().cpu())
+            return utils.replace_unk(text, original, hypothesis["alignment"], self._replacements, words.unk_string())
+        said = [words[word] for word in hypothesis["tokens"].tolist() if word != words.eos()]
+        if self.copies and words.unk_string() in said:
+            read = [*line.split(), words.eos_word]
+            read = read if len(read) == len(source) else [known[word] for word in source]
+            targets = self.models[0].decoder.target_of_source[source.to(self.device)]
+            is_foreign = targets.eq(words.unk()).tolist()
+            said = name_unknown_words(said, words.unk_string(), read, is_foreign, hypothesis["attention"])
+        return " ".join(said)
 
 
 def windows(count: int, numbers: Optional[range] = None) -> list[range]:

@@ -156,14 +156,16 @@ class Explainer:
             lines, texts: the sentences as the model reads them, and raw; default: as the dictionary has them
         """
         tokens = dataset[number]["source"][:-1]
-        read = lines[number].split() if lines else [self.task.source_dictionary[token] for token in tokens]
+        read = lines[number].split() if lines else []
+        if len(read) != len(tokens):
+            read = [self.task.source_dictionary[token] for token in tokens]
         text = texts[number] if texts else self.summarizer.treatment.undo(" ".join(read))
         if not read:
             return Explanation(text, self.decoding, [], [], "", [], [], "")
         decoder = self.summarizer.decoder
         sample = decoder.sample(dataset, [number])
         found = {
-            name: decoder.outputs(sample, generator)[0][0]["tokens"]
+            name: decoder.outputs(sample, generator)[0][0]
             for name, generator in (("summary", self.generator), ("without", self.stock))
         }
         batch = None
@@ -175,9 +177,15 @@ class Explainer:
             SourceWord(word, None if gates is None or index < 0 else gates[index].item())
             for word, index in zip(read, self.sayable[tokens].tolist())
         ]
-        steps = self.steps(sample["net_input"], batch, found["summary"])
-        outputs = {name: self.summarizer.treatment.undo(self.words.string(one)) for name, one in found.items()}
-        budgets = self.budgets(batch, found["summary"], steps)
+        summary = found["summary"]["tokens"]
+        steps = self.steps(sample["net_input"], batch, summary)
+        outputs = {
+            name: self.summarizer.treatment.undo(
+                decoder.text(one, sample["net_input"]["src_tokens"][0].cpu(), " ".join(read))
+            )
+            for name, one in found.items()
+        }
+        budgets = self.budgets(batch, summary, steps)
         return Explanation(text, self.decoding, source, judged, steps=steps, budgets=budgets, **outputs)
 
     def estimates(self, net_input: dict, batch: Optional[EncodedBatch]) -> tuple[Optional[Tensor], list[Judged]]:

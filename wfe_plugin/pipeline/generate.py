@@ -140,7 +140,9 @@ class Generation:
         dataset = self.summarizer.decoder.binarised(name)
         references = self.request.references or own_references(self.data, name)
         numbers = texts_of(self.request.part, dataset.src_sizes)
-        return Source(dataset, len(dataset), numbers, references, Reading())
+        summarizer = self.summarizer
+        lines = summarizer.treatment.sources(self.data, name) if summarizer.decoder.copies else []
+        return Source(dataset, len(dataset), numbers, references, Reading(lines=lines))
 
     def run(self) -> None:
         """Search, and write what is found."""
@@ -148,7 +150,9 @@ class Generation:
         generator = self.generator(source.budgets)
         outputs = {number: [NOTHING] for number in source.numbers}
         seconds = words = 0.0
-        search = self.summarizer.decoder.search(source.dataset, source.numbers, generator, self.request.nbest)
+        search = self.summarizer.decoder.search(
+            source.dataset, source.numbers, generator, self.request.nbest, lines=source.reading.lines
+        )
         part = self.request.part
         what = f"summaries of part {part.number}" if part else "summaries"
         with Progress(len(outputs), what, self.say, bar=not part) as progress:

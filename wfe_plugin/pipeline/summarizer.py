@@ -133,7 +133,9 @@ class Summarizer:
         )
         dataset = self.decoder.sentences(reading.sentences)
         found = [[NOTHING]] * len(dataset)
-        for batch in self.decoder.search(dataset, range(len(dataset)), generator, nbest, batch_size):
+        for batch in self.decoder.search(
+            dataset, range(len(dataset)), generator, nbest, batch_size, lines=reading.lines
+        ):
             for number, hypotheses in zip(batch.numbers, batch.hypotheses):
                 found[number] = self.undo(hypotheses)
         results = found if nbest > 1 else [hypotheses[0].text for hypotheses in found]

@@ -10,6 +10,7 @@ from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
 from wfe_plugin.errors import UserError
+from wfe_plugin.evaluation.text_files import read_lines
 
 SIDES = ("source", "target")
 SETTINGS_FILE = "treatment.json"
@@ -155,6 +156,13 @@ class Treatment:
     def apply(self, line: str, side: str) -> str:
         """Raw line to what the model reads (source) or writes (target)."""
         return self.segment(self.normalize(line), side)
+
+    def sources(self, directory: Path, split: str) -> list[str]:
+        """The sources of a set as the model reads them; none with BPE, which knows all words."""
+        path = Path(directory, "text", f"{split}.{SIDES[0]}")
+        if self.settings.bpe != "none" or not path.exists():
+            return []
+        return [self.apply(line, SIDES[0]) for line in read_lines(path)]
 
     def undo(self, line: str) -> str:
         """Model output to readable text. Case and digits cannot come back."""

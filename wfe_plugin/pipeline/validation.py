@@ -60,6 +60,8 @@ class ValidationPairs:
         dataset = self.decoder.binarised(split)
         chosen = spread(len(dataset), pairs)
         self.references = [references[number] for number in chosen]
+        lines = self.treatment.sources(data, split) if self.decoder.copies else []
+        self.lines = [lines[number] for number in chosen] if lines else []
         self.sources = self.decoder.sentences([dataset.src[number] for number in chosen])
         # Changes with the weights and with the references.
         self.identity = checkpoints.weights_digest(state) + text_digest(self.references)
@@ -69,7 +71,7 @@ class ValidationPairs:
         with quiet_fairseq():
             generator = self.decoder.generator(**options)
         found = [""] * len(self.references)
-        for batch in self.decoder.search(self.sources, range(len(self.sources)), generator):
+        for batch in self.decoder.search(self.sources, range(len(self.sources)), generator, lines=self.lines):
             for number, hypotheses in zip(batch.numbers, batch.hypotheses):
                 found[number] = self.treatment.undo(hypotheses[0].text)
         return found
