@@ -11,6 +11,7 @@ SYSTEMS = {
     "cap": "EncDec, cap 1",
     "rule": "rule without training",
     "wfe": "EncDec+WFE",
+    "copying": "EncDec+copying",
     "votes": "WFE votes",
 }
 # DUC-2004: recall at 75 bytes; Gigaword: F1.

@@ -116,6 +116,10 @@ def with_standard_systems(file: Path, sections: dict) -> dict:
     sections = dict(sections)
     if not any(kind == "training" for kind, _ in sections):
         sections.update({key: content for key, content in standard.items() if key[0] == "training"})
+        preset = PRESETS.get(sections.get(("experiment", ""), {}).get("preset", "small").strip())
+        if preset and not preset.can_copy:
+            del sections["training", "EncDec+copying"]
+            sections["training", "WFE votes"] = {"add wfe to": "EncDec", "estimator": "votes"}
     if not any(kind == "system" and "outputs" not in content for (kind, _), content in sections.items()):
         chosen = {
             key: dict(content)

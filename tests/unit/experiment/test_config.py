@@ -48,6 +48,13 @@ def test_the_shortest_configuration_has_the_standard_systems(tmp_path):
     assert [(test.split, test.protocol) for test in experiment.tests] == [("test", "gigaword")]
 
 
+def test_other_models_have_the_standard_systems_that_do_not_copy(tmp_path):
+    text = DATA + "[experiment]\npreset = transformer-small\n"
+    experiment = read_experiment(write(tmp_path / "mine.ini", text))
+    assert [system.name for system in experiment.systems] == [name for name in STANDARD if "copying" not in name]
+    assert experiment.systems[-1].training.base.name == "EncDec"
+
+
 def test_own_trainings_have_the_standard_systems_that_they_allow(tmp_path):
     own = DATA + "[training EncDec]\nbaseline = yes\n[training WFE votes]\nestimator = votes\n"
     experiment = read_experiment(write(tmp_path / "mine.ini", own))
