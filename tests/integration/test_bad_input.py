@@ -33,9 +33,9 @@ from wfe_plugin.pipeline.train import planned
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--model", "good.pt", "--data", "same-size"], "dict.source.txt: not the vocabulary that"),
+        (["--model", "good.pt", "--data", "same-size"], "dict.source.txt: differs from the vocabulary that"),
         (["--model", "good.pt:no-head.pt", "--decoding", "full"], "model 2 of 2 has no word-frequency estimate"),
-        (["--model", "good.pt:"], "holds no checkpoint_best.pt"),
+        (["--model", "good.pt:"], "contains neither checkpoint_best.pt"),
         (["--model", "good.pt", "--out", "good.pt/below"], "good.pt: not a directory; choose another --out"),
         (["--model", "good.pt", "--input", "/proc/self/mem"], "/proc/self/mem: Input/output error"),
     ],
@@ -272,7 +272,7 @@ def test_a_full_disk(quick, world, tmp_path, monkeypatch, command):
     """The command says so, and leaves nothing but what was there."""
     text = write_sets(tmp_path / "text", sizes=(("train", 200), ("valid", 200)))
     out = tmp_path / "out"
-    monkeypatch.setattr(Decoder, "_text", lambda *_: "a long summary " * 5)
+    monkeypatch.setattr(Decoder, "text", lambda *_: "a long summary " * 5)
     article = str(text / "train.article")
     (tmp_path / "config.ini").write_text(
         f"[experiment]\nout = {out}\n[data]\ntrain = text/train\nvalid = text/valid\ntest = text/valid\n"

@@ -40,7 +40,7 @@ def test_checkpoints_for_resumed_training(world, tmp_path, capsys, name):
     shutil.copy(name, model / "checkpoint1.pt")
     arguments = ["--data", "data", "--out", str(model), "--preset", "small", "--baseline"]
     (model / RECORD).write_text(json.dumps(planned(train.parse(arguments)).record))
-    refused(train.main, arguments, "checkpoint1.pt: cannot be loaded as a checkpoint", capsys)
+    refused(train.main, arguments, "checkpoint1.pt: not a checkpoint that can be loaded", capsys)
 
 
 def test_a_checkpoint_without_score_for_resumed_training(world, tmp_path, capsys):

@@ -198,7 +198,7 @@ def test_outputs_of_another_program_take_part_in_everything(lab, capsys):
     for seed in (1, 2):
         (lab.folder / f"bart-{seed}.txt").write_text("cats & dogs\n\n")
     assert lab.run() == 1
-    assert "bart-1.txt: 2 summaries of 3 sentences" in capsys.readouterr().err
+    assert "bart-1.txt: 2 summaries for 3 sentences" in capsys.readouterr().err
     for seed in (1, 2):
         (lab.folder / f"bart-{seed}.txt").write_text("cats & dogs\n\nthe third\n")
     assert lab.run() == 0

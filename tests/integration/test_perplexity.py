@@ -45,5 +45,5 @@ def test_against_a_literal_loop(model):
 
 
 def test_one_output_per_sentence(model):
-    with pytest.raises(UserError, match="5 summaries of 6 sentences"):
+    with pytest.raises(UserError, match="5 summaries for 6 sentences"):
         perplexities(*model, "test", {"mine": ["a"] * 5})

@@ -45,7 +45,7 @@ def test_options_reach_the_search(summarizer):
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        (dict(max_len=5), "max_len: not a decoding option; did you mean max_len_b?"),
+        (dict(max_len=5), "max_len: not an option of decoding; did you mean max_len_b?"),
         (dict(no_repeat_ngram=3), "did you mean no_repeat_ngram_size?"),
         (dict(qqqq=1), "qqqq: not an option of decoding$"),
         (dict(beam=2, nbest=3), "nbest is 3"),

@@ -124,7 +124,7 @@ def test_only_the_time_of_a_part(models, monkeypatch, capsys):
 
 
 def test_output_is_undone(models, tmp_path, monkeypatch):
-    monkeypatch.setattr(Decoder, "_text", lambda *_: "ja@@ pan 's bonds .")
+    monkeypatch.setattr(Decoder, "text", lambda *_: "ja@@ pan 's bonds .")
     monkeypatch.setattr(Treatment, "load", lambda _: Treatment(Settings(tokenize=True, bpe="joint")))
     (tmp_path / "input.txt").write_text("text\n")
     arguments = ["--model", str(models / "with wfe"), "--input", str(tmp_path / "input.txt"), "--out", str(tmp_path)]
@@ -135,7 +135,7 @@ def test_output_is_undone(models, tmp_path, monkeypatch):
 def test_a_set_that_is_not_there(models, tmp_path, capsys):
     arguments = ["--model", str(models / "with wfe"), "--split", "test7", "--out", str(tmp_path / "out")]
     assert generate.main(arguments) == 1
-    assert "has no set 'test7', but: train, valid, test" in capsys.readouterr().err
+    assert "has no set 'test7'; choose one of: train, valid, test" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
