@@ -113,7 +113,8 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--best-by",
         choices=BEST_BY,
-        help="phase 1: see below (default: nll; loss with --add-wfe; risk with --preset mrt)",
+        help="phase 1: see below (default: rouge for a model that copies, else nll; loss with --add-wfe; risk with "
+        "--preset mrt)",
     )
     parser.add_argument("--estimate-epochs", type=positive, metavar="N", help="phase 2 (default: the preset's)")
     parser.add_argument("--estimate-patience", type=positive, metavar="N", help="phase 2 (default: the preset's)")

@@ -10,7 +10,7 @@ from wfe_plugin.pipeline import checkpoints
 from wfe_plugin.pipeline.child import ROOT, user_dir
 from wfe_plugin.pipeline.presets import Stage
 from wfe_plugin.pipeline.record import Progress
-from wfe_plugin.pipeline.train_options import TrainOptions
+from wfe_plugin.pipeline.train_options import COPYING, TrainOptions
 from wfe_plugin.pipeline.treat import SIDES
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def command(training: Training, progress: Progress, last: Path | None) -> list[s
     words += ["--save-dir", str(training.out), "--no-last-checkpoints"]
     words += ["--max-epoch", str(last_epoch(training, progress)), "--patience", str(options.patience)]
     words += ["--best-checkpoint-metric", metric(training)]
-    if options.best_by != "rouge":  # the best epoch is among the last ones, or training would have stopped
+    # The best epoch is among the last ones, or training would have stopped; with copying, also by ROUGE.
+    if options.best_by != "rouge" or COPYING in options.fairseq_options:
         words += ["--keep-last-epochs", str(options.patience + 1)]
     if last:
         words += ["--restore-file", str(last)]

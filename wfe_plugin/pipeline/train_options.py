@@ -164,7 +164,9 @@ class TrainOptions:
             estimator=None if baseline or self.start_from else self.estimator or ESTIMATORS[0],
             epochs=self.epochs or epochs,
             patience=self.patience or patience,
-            best_by=self.best_by or best_by,
+            # By likelihood a model that copies is best before its summaries are: on Reuters after four epochs of
+            # seven, with three points of ROUGE less on the validation set.
+            best_by=self.best_by or ("rouge" if copying else best_by),
         )
 
 

@@ -38,6 +38,9 @@ def told(**options):
             (dict(preset="small", fairseq_options=words), f"--{side}-lang after --")
             for words, side in ((["-starget"], "source"), (["-s", "target"], "source"), (["-t=source"], "target"))
         ),
+        (dict(add_wfe="m", copying=True), "--copying cannot be added to a trained model"),
+        (dict(preset="transformer-small", copying=True), "--copying: the model of --preset transformer-small"),
+        (dict(fairseq_options=["--copy-attention"], preset="small"), "--copy-attention"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, message):
@@ -72,6 +75,22 @@ def test_the_default_has_phases():
 )  # fmt: skip
 def test_what_has_phases(options, preset, in_phases):
     assert told(**options).completed(preset).in_phases == in_phases
+
+
+@pytest.mark.parametrize(
+    "options, preset, copies",
+    [(dict(), "small", True), (dict(), "paper", True), (dict(copying=False), "small", False),
+     (dict(baseline=True), "small", False), (dict(baseline=True, copying=True), "small", True),
+     (dict(estimator="paper"), "small", False), (dict(estimator="paper", copying=True), "small", True),
+     (dict(add_wfe="m"), "small", False), (dict(), "transformer-small", False),
+     (dict(fairseq_options=["--arch", "wfe_fconv"]), "small", False)],
+)  # fmt: skip
+def test_which_models_copy(options, preset, copies):
+    """They are chosen by ROUGE."""
+    completed = told(**options).completed(preset)
+    assert ("--copy-attention" in completed.fairseq_options) == copies
+    assert completed.best_by == ("rouge" if copies else "loss" if "add_wfe" in options else "nll")
+    assert told(**options, best_by="loss").completed(preset).best_by == "loss"
 
 
 def test_options_of_an_estimate_on_top_of_a_model():
