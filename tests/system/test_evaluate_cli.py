@@ -36,6 +36,12 @@ def environment(**more):
 GIGAWORD = ["--protocol", "gigaword", "--references", "ref.txt", "--hypotheses", "sys.txt"]
 
 
+def test_letters_that_rouge_does_not_know_are_noted(files, capsys):
+    (files / "ref.txt").write_text("köln zürich\nMünchen 5 %\nrain in spain\n", encoding="utf-8")
+    assert run(*GIGAWORD) == 0
+    assert "38 % of the references' words have letters outside ASCII" in capsys.readouterr().out
+
+
 def test_table(files, capsys):
     assert run(*GIGAWORD) == 0
     output = capsys.readouterr().out

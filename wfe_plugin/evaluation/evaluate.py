@@ -38,6 +38,9 @@ class System:
     grounding: Grounding | None  # None without sources
 
 
+NOTICEABLE = 0.01  # a share of words
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Everything that is reported, for people or for programs."""
@@ -47,6 +50,7 @@ class Evaluation:
     reference_repetition: Repetition
     reference_grounding: Grounding | None
     empty_references: int
+    foreign_share: float  # of the references' words: those with letters that ROUGE-1.5.5 does not know, 0 to 1
     differences: dict[str, PairedDifference]  # by metric; empty for a single system
 
 
@@ -102,12 +106,19 @@ def evaluate_files(
         reference_repetition=repetition(all_references, lang),
         reference_grounding=grounded(reference_texts[0]),
         empty_references=_count_empty(all_references),
+        foreign_share=_share_of_foreign_words(all_references),
         differences=differences,
     )
 
 
 def _count_empty(lines: Sequence[str]) -> int:
     return sum(not line.strip() for line in lines)
+
+
+def _share_of_foreign_words(lines: Sequence[str]) -> float:
+    words = [word for line in lines for word in line.split()]
+    foreign = sum(any(character.isalpha() and not character.isascii() for character in word) for word in words)
+    return foreign / max(1, len(words))
 
 
 def as_table(evaluation: Evaluation) -> str:
@@ -135,6 +146,11 @@ def _notes(evaluation: Evaluation) -> list[str]:
             notes.append(f"{system.file} has {system.empty_lines} empty line(s), which score 0")
     if evaluation.empty_references:
         notes.append(f"{evaluation.empty_references} reference line(s) are empty: nothing matches")
+    if evaluation.foreign_share > NOTICEABLE:
+        notes.append(
+            f"{100 * evaluation.foreign_share:.0f} % of the references' words have letters outside ASCII, which ROUGE-1.5.5 "
+            "leaves out: it takes köln for k ln, and scores text in other scripts wrongly"
+        )
     return notes
 
 

@@ -38,14 +38,18 @@ class Copying(NamedTuple):
         """log P of all words, (sentences, length, vocabulary), float32."""
         generated = F.log_softmax(logits, dim=-1, dtype=torch.float32)
         gate = self.gate.float().unsqueeze(2)
-        # What all positions of a word have together is at each of them; with a gradient, each writes its share.
-        same = self.words.unsqueeze(1).eq(self.words.unsqueeze(2)).float()
         places = self.words.unsqueeze(1).expand(*gate.shape[:2], -1)
-        copied = self.mixed(generated.gather(2, places), self.attention.float() @ same, gate)
+
+        def of_word(numbers: Tensor) -> Tensor:
+            """What all positions of a word have together, at each of them."""
+            return torch.zeros_like(generated).scatter_add(2, places, numbers).gather(2, places)
+
+        copied = self.mixed(generated.gather(2, places), of_word(self.attention.float()), gate)
         if not torch.is_grad_enabled():
             return generated.add_(F.logsigmoid(-gate)).scatter_(2, places, copied)
+        # With a gradient, each position writes its share.
         others = (generated + F.logsigmoid(-gate)).scatter(2, places, 0.0)
-        return others.scatter_add(2, places, copied / same.sum(dim=1).unsqueeze(1))
+        return others.scatter_add(2, places, copied / of_word(torch.ones_like(copied)))
 
     @staticmethod
     def mixed(generated: Tensor, copied: Tensor, gate: Tensor) -> Tensor:

@@ -191,7 +191,7 @@ class Decoder:
         Args:
             hypothesis: fairseq's
             source: (time,), as the model has read it, padded
-            line: the same in words; default: as the source's dictionary has them
+            line: the same in words, if unknown ones are to be named
         """
         words, known = self.task.target_dictionary, self.task.source_dictionary
         source = utils.strip_pad(source, words.pad())
@@ -200,7 +200,7 @@ class Decoder:
             text = words.string(hypothesis["tokens"].int().cpu())
             return utils.replace_unk(text, original, hypothesis["alignment"], self._replacements, words.unk_string())
         said = [words[word] for word in hypothesis["tokens"].tolist() if word != words.eos()]
-        if self.copies and words.unk_string() in said:
+        if line and self.copies and words.unk_string() in said:
             read = [*line.split(), words.eos_word]
             read = read if len(read) == len(source) else [known[word] for word in source]
             targets = self.models[0].decoder.target_of_source[source.to(self.device)]

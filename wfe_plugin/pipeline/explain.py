@@ -179,10 +179,9 @@ class Explainer:
         ]
         summary = found["summary"]["tokens"]
         steps = self.steps(sample["net_input"], batch, summary)
+        line = " ".join(read) if self.summarizer.treatment.has_whole_words else ""
         outputs = {
-            name: self.summarizer.treatment.undo(
-                decoder.text(one, sample["net_input"]["src_tokens"][0].cpu(), " ".join(read))
-            )
+            name: self.summarizer.treatment.undo(decoder.text(one, sample["net_input"]["src_tokens"][0].cpu(), line))
             for name, one in found.items()
         }
         budgets = self.budgets(batch, summary, steps)

@@ -151,7 +151,7 @@ class Generation:
         outputs = {number: [NOTHING] for number in source.numbers}
         seconds = words = 0.0
         search = self.summarizer.decoder.search(
-            source.dataset, source.numbers, generator, self.request.nbest, lines=source.reading.lines
+            source.dataset, source.numbers, generator, self.request.nbest, lines=self.summarizer.named(source.reading)
         )
         part = self.request.part
         what = f"summaries of part {part.number}" if part else "summaries"

@@ -166,6 +166,10 @@ class Summarizer:
             reading.sentences.append(torch.tensor([*numbers, dictionary.eos()]))
         return reading
 
+    def named(self, reading: Reading) -> list[str]:
+        """The texts in words, from which a model that copies names unknown ones; none if it reads pieces of words."""
+        return reading.lines if self.treatment.has_whole_words else []
+
     def undo(self, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
         """Hypotheses as readable text."""
         return [Hypothesis(score, self.treatment.undo(text)) for score, text in hypotheses]

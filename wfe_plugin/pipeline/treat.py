@@ -157,10 +157,15 @@ class Treatment:
         """Raw line to what the model reads (source) or writes (target)."""
         return self.segment(self.normalize(line), side)
 
+    @property
+    def has_whole_words(self) -> bool:
+        """Whether what the model reads are words, and not pieces of them."""
+        return self.settings.bpe == "none"
+
     def sources(self, directory: Path, split: str) -> list[str]:
-        """The sources of a set as the model reads them; none with BPE, which knows all words."""
+        """The sources of a set as the model reads them; none if these are pieces of words."""
         path = Path(directory, "text", f"{split}.{SIDES[0]}")
-        if self.settings.bpe != "none" or not path.exists():
+        if not self.has_whole_words or not path.exists():
             return []
         return [self.apply(line, SIDES[0]) for line in read_lines(path)]
 

@@ -73,6 +73,16 @@ def test_training_learns_what_decoding_uses():
     assert loss.item() == pytest.approx(gradients[0][0].item(), abs=1e-4)
 
 
+def test_a_long_source_takes_no_more_memory_than_its_length():
+    """No number for each pair of positions: that would be 40 GB here."""
+    length, words = 100_000, 50
+    places = torch.arange(length).remainder(words).unsqueeze(0)
+    copying = Copying(torch.zeros(1, 1), torch.full((1, 1, length), 1 / length), places)
+    with torch.no_grad():
+        found = copying.log_probs(torch.zeros(1, 1, words))
+    assert torch.allclose(found.exp(), torch.full((1, 1, words), 1 / words), atol=1e-4)
+
+
 def test_a_word_that_the_target_lacks_is_copied_as_unknown():
     task = toy_task(WORDS)
     task.source_dictionary.add_symbol("foreign")
