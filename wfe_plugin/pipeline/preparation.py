@@ -18,6 +18,7 @@ from typing import Callable
 
 from subword_nmt.learn_bpe import learn_bpe
 
+import wfe_plugin
 from wfe_plugin.errors import UserError
 from wfe_plugin.pipeline.child import failure
 from wfe_plugin.pipeline.inputs import read_pairs
@@ -224,7 +225,8 @@ class Preparation:
 
     def binarize(self) -> None:
         """The dictionaries, and all sets as numbers."""
-        from wfe_plugin.pipeline.binarize import Dictionary, binarize, dictionary_of  # with fairseq
+        wfe_plugin.register()  # which imports fairseq without its advice on packages
+        from wfe_plugin.pipeline.binarize import Dictionary, binarize, dictionary_of
 
         self.say("binarising")
         for side in SIDES:
