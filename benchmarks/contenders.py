@@ -71,7 +71,7 @@ LITERAL = Contender(
 )
 SHIPPED = Contender("shipped", "WFE", WFE_TASK, ("--arch", "wfe_lstm", "--criterion", "nll_wfe"))
 VOTING = ("--wfe-estimator", "votes", "--wfe-calibration", CALIBRATION)
-VOTES = Contender("votes", "WFE votes", WFE_TASK, (*SHIPPED.model, *VOTING))
+VOTES = Contender("votes", "WFE votes", WFE_TASK, (*SHIPPED.model, "--copy-attention", *VOTING))
 ESTIMATE = Contender("estimate", "votes on a model", WFE_TASK, (*VOTES.model, "--wfe-only"))
 TRAINING = (STOCK, ENCDEC, LITERAL, SHIPPED, VOTES, ESTIMATE)
 TRANSFORMERS = (
