@@ -179,12 +179,14 @@ class Explainer:
         ]
         summary = found["summary"]["tokens"]
         steps = self.steps(sample["net_input"], batch, summary)
-        line = " ".join(read) if self.summarizer.treatment.has_whole_words else ""
-        outputs = {
-            name: self.summarizer.treatment.undo(decoder.text(one, sample["net_input"]["src_tokens"][0].cpu(), line))
-            for name, one in found.items()
-        }
         budgets = self.budgets(batch, summary, steps)
+        line = " ".join(read) if self.summarizer.treatment.has_whole_words else ""
+        said = {
+            name: decoder.text(one, sample["net_input"]["src_tokens"][0].cpu(), line) for name, one in found.items()
+        }
+        # Copied words that the vocabulary lacks have their names here, too.
+        steps = [step._replace(word=word) for step, word in zip(steps, [*said["summary"].split(), ""])]
+        outputs = {name: self.summarizer.treatment.undo(one) for name, one in said.items()}
         return Explanation(text, self.decoding, source, judged, steps=steps, budgets=budgets, **outputs)
 
     def estimates(self, net_input: dict, batch: Optional[EncodedBatch]) -> tuple[Optional[Tensor], list[Judged]]:
