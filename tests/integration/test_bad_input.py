@@ -255,6 +255,7 @@ def with_small_files(limit, main, arguments, output):
         status = 99
         try:
             logging.disable()  # pytest keeps the log in a file, which could not grow either
+            sys.dont_write_bytecode = True  # Python would keep half a file of a module that is imported here
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             with open(os.devnull, "w") as quiet:
                 read_end, write_end = output
