@@ -10,11 +10,6 @@ from torch import Tensor
 SLICE_NUMBERS = 1 << 20
 
 
-def nll_in_place(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """Σ −log Softmax(o)[target]; the logits are used up."""
-    return nll_of_tokens_in_place(logits, target, pad).sum()
-
-
 def nll_of_tokens_in_place(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     """−log Softmax(o)[target] of each token, 0 at padding; the logits are used up.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wfe_plugin.method.estimator import LiteralEstimator, WordFrequencyEstimator
 from wfe_plugin.method.hurdle import CopyingEstimator, hurdle_loss
-from wfe_plugin.method.likelihood import nll_in_place
+from wfe_plugin.method.likelihood import nll_of_tokens_in_place
 from wfe_plugin.method.loss import true_frequencies, wfe_loss
 from wfe_plugin.method.sliced_loss import sliced_loss
 from wfe_plugin.method.votes import VotingEstimator
@@ -160,7 +160,7 @@ class TestNLL:
         expected = self.literal(logits, target)
         (expected_gradient,) = torch.autograd.grad(2 * expected, logits)
         work = logits.clone()
-        loss = nll_in_place(work, target, PAD)
+        loss = nll_of_tokens_in_place(work, target, PAD).sum()
         (gradient,) = torch.autograd.grad(2 * loss, logits)
         assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
         assert torch.allclose(gradient, expected_gradient, atol=1e-5)
@@ -169,4 +169,4 @@ class TestNLL:
         torch.manual_seed(0)
         logits = torch.randn(4, 6, dtype=torch.double, requires_grad=True)
         target = torch.tensor([3, PAD, 0, 5])
-        assert_numerical(lambda: nll_in_place(logits.clone(), target, PAD), [logits])
+        assert_numerical(lambda: nll_of_tokens_in_place(logits.clone(), target, PAD).sum(), [logits])
